@@ -1,0 +1,187 @@
+"""The WordNet that METEOR looks synonyms up in: finding it, building it from its own files, fast look-ups."""
+
+from __future__ import annotations
+
+import functools
+import shutil
+import tempfile
+import threading
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+_LEXICOGRAPHER_FILES = (
+    ("adj", ("all", "pert")),
+    ("adv", ("all",)),
+    (
+        "noun",
+        tuple(
+            "Tops act animal artifact attribute body cognition communication event feeling food group location motive "
+            "object person phenomenon plant possession process quantity relation shape state substance time".split()
+        ),
+    ),
+    (
+        "verb",
+        tuple(
+            "body change cognition communication competition consumption contact creation emotion motion perception "
+            "possession social stative weather".split()
+        ),
+    ),
+    ("adj", ("ppl",)),
+)
+_PART_OF_SPEECH = {"noun": 1, "verb": 2, "adj": 3, "adv": 4}
+_DATABASE_FILES = (
+    *(f"{kind}.{part}" for kind in ("data", "index") for part in ("adj", "adv", "noun", "verb")),
+    *(f"{part}.exc" for part in ("adj", "adv", "noun", "verb")),
+    "index.sense",
+    "cntlist.rev",
+)
+_CACHED_WORDS = 200_000
+"""Words whose synonyms are kept: more than WordNet has single words."""
+
+
+class WordNetError(Exception):
+    """WordNet is missing or incomplete; the message names the package and the command."""
+
+
+@dataclass(frozen=True)
+class _Lemma:
+    text: str
+
+    def name(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class _Synset:
+    names: tuple[_Lemma, ...]
+
+    def lemmas(self) -> tuple[_Lemma, ...]:
+        return self.names
+
+
+class Lexicon:
+    """WordNet's synonyms of a word, each word looked up once; safe to use from several threads.
+
+    It stands where NLTK's METEOR expects its WordNet reader, and gives the same names of lemmas.
+
+    Args:
+        reader: NLTK's `WordNetCorpusReader`.
+    """
+
+    def __init__(self, reader: Any) -> None:
+        self._reader = reader
+        self._lock = threading.Lock()
+        self.version = str(reader.get_version())
+        self.synsets = functools.lru_cache(maxsize=_CACHED_WORDS)(self._synsets)
+
+    def _synsets(self, word: str) -> tuple[_Synset, ...]:
+        with self._lock:  # NLTK's reader seeks in open files
+            names = {lemma.name() for synset in self._reader.synsets(word) for lemma in synset.lemmas()}
+        return (_Synset(tuple(_Lemma(name) for name in sorted(names) if "_" not in name)),)
+
+
+def _places(extra: Path | None) -> list[str]:
+    import nltk
+
+    return [*([str(extra)] if extra is not None else []), *nltk.data.path]
+
+
+def find_wordnet(extra: Path | None = None) -> Any:
+    """The corpus `wordnet` as a path of NLTK's, unpacked or zipped; None where there is none.
+
+    Args:
+        extra: A folder of NLTK data that is looked in first.
+    """
+    import nltk
+
+    for name in ("corpora/wordnet", "corpora/wordnet.zip/wordnet/"):
+        try:
+            return nltk.data.find(name, _places(extra))
+        except (LookupError, OSError, ValueError):
+            continue
+    return None
+
+
+@functools.lru_cache(maxsize=2)
+def _loaded(extra: Path | None) -> Lexicon:
+    from nltk.corpus.reader.wordnet import WordNetCorpusReader
+
+    root = find_wordnet(extra)
+    if root is None:
+        raise WordNetError(
+            f"METEOR needs the corpus wordnet of NLTK, which is in none of {', '.join(_places(extra))}. "
+            "Run `lmms-aes data fetch wordnet`, which downloads it or takes it from the Debian packages wordnet-base "
+            "and wordnet-sense-index; or set NLTK_DATA to a folder that holds corpora/wordnet."
+        )
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that WordNet is loaded without its translations
+            return Lexicon(WordNetCorpusReader(root, None))
+    except (OSError, ValueError, KeyError, IndexError) as error:
+        raise WordNetError(
+            f"{root} is no complete WordNet ({error}). Remove it, and run `lmms-aes data fetch wordnet`."
+        ) from None
+
+
+_load_lock = threading.Lock()
+
+
+def load_wordnet(extra: Path | None = None) -> Lexicon:
+    """WordNet, loaded once for the process (about three seconds).
+
+    Args:
+        extra: A folder of NLTK data that is looked in first.
+
+    Raises:
+        WordNetError: It is in none of NLTK's folders, or incomplete.
+    """
+    with _load_lock:
+        return _loaded(extra)
+
+
+def lexicographer_table() -> str:
+    """The file `lexnames`, which Debian's package lacks: number, name, part of speech (manual page lexnames(5WN))."""
+    names = [(f"{part}.{name}", _PART_OF_SPEECH[part]) for part, group in _LEXICOGRAPHER_FILES for name in group]
+    return "".join(f"{number:02d}\t{name}\t{part}\n" for number, (name, part) in enumerate(names))
+
+
+def build_corpus(dictionary: Path, nltk_data: Path) -> Path:
+    """Lay WordNet's own database files out as NLTK's corpus.
+
+    Args:
+        dictionary: Folder of the database (Debian: /usr/share/wordnet, packages wordnet-base and wordnet-sense-index).
+        nltk_data: Folder of NLTK data to put `corpora/wordnet` into.
+
+    Returns:
+        The corpus' folder.
+
+    Raises:
+        WordNetError: A file is missing.
+    """
+    missing = [name for name in _DATABASE_FILES if not (dictionary / name).is_file()]
+    if missing:
+        raise WordNetError(
+            f"{dictionary} lacks {', '.join(missing)} of WordNet's database. On Debian: "
+            "apt-get install wordnet-base wordnet-sense-index."
+        )
+    target = nltk_data / "corpora" / "wordnet"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=target.parent) as name:
+        made = Path(name) / "wordnet"
+        made.mkdir()
+        for file in _DATABASE_FILES:
+            shutil.copyfile(dictionary / file, made / file)
+        (made / "lexnames").write_text(lexicographer_table(), "utf-8")
+        if target.exists():
+            shutil.rmtree(target)
+        made.rename(target)
+    _loaded.cache_clear()
+    return target
+
+
+def missing_words(lexicon: Lexicon, words: Iterable[str]) -> list[str]:
+    """Which of the words the lexicon does not know: a check that it is whole."""
+    return [word for word in words if not any(synset.lemmas() for synset in lexicon.synsets(word))]
