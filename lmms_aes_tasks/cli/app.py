@@ -49,12 +49,22 @@ def run() -> None:
     """Run the command; an error that names its remedy ends in that message and exit code 2."""
     from lmms_aes_tasks.predictions import PredictionError
     from lmms_aes_tasks.records import SourceError
+    from lmms_aes_tasks.utils.embeddings import EncoderError
     from lmms_aes_tasks.utils.images import ImageError
     from lmms_aes_tasks.utils.prompts import PromptError
+    from lmms_aes_tasks.utils.wordnet import WordNetError
 
     try:
         app()
-    except (SourceError, PredictionError, ImageError, PromptError, FileExistsError) as error:
+    except (
+        SourceError,
+        PredictionError,
+        ImageError,
+        PromptError,
+        WordNetError,
+        EncoderError,
+        FileExistsError,
+    ) as error:
         typer.echo(f"lmms-aes: {error}", err=True)
         sys.exit(2)
     except BrokenPipeError:  # the reader of a pipe, such as head, has enough

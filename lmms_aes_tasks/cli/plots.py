@@ -112,3 +112,48 @@ def draw_selection(path: Path, shape: Mapping[str, Any], questions: Mapping[str,
             axis.set(ylim=(0, 100), ylabel="% of trials" if metric == "ap_at_1" else "% of tasks")
             axis.plot([], [], color="black", linestyle="dotted", label="random")
         axes[0][1].legend(loc="upper left", bbox_to_anchor=(1.01, 1))
+
+
+def draw_critiques(path: Path, models: Mapping[str, Mapping[str, Any]]) -> None:
+    """The six reference metrics with their intervals, and how many critiques address each dimension.
+
+    Args:
+        path: File to write.
+        models: What `score critiquecanvas --json` writes, by the name to print; one model or two.
+    """
+    printed = {
+        "bleu": "BLEU",
+        "rouge_l": "ROUGE-L",
+        "meteor": "METEOR",
+        "bert_f1": "BERT-F1",
+        "sbert_cos": "SBERT-Cos",
+        "clip_cos": "CLIP cosine",
+    }
+    first = next(iter(models.values()))
+    names = [name for name in printed if name in first["metrics"]]
+    dimensions = list(first["dimensions"])
+    width = 0.8 / len(models)
+    with _figure(path, 1, 2, (12, 4.8), "CritiqueCanvas") as axes:
+        left, right = axes[0]
+        for index, (model, content) in enumerate(models.items()):
+            shift = (index - (len(models) - 1) / 2) * width
+            for place, name in enumerate(names):
+                score = content["metrics"].get(name)
+                if score is None or score["value"] is None:
+                    continue
+                value = score["value"]
+                label = model.replace("$", r"\$") if place == 0 else None
+                left.bar(place + shift, value, width * 0.9, color=f"C{index}", label=label)
+                if score["low"] is not None:
+                    errors = [[max(0.0, value - score["low"])], [max(0.0, score["high"] - value)]]
+                    left.errorbar(place + shift, value, errors, color="0.25", capsize=2, linewidth=1)
+            shares = [100 * content["dimensions"].get(name, 0.0) for name in dimensions]
+            right.barh([place + shift for place in range(len(dimensions))], shares, width * 0.9, color=f"C{index}")
+        left.set(xticks=range(len(names)), ylabel="value (fraction)", title="Metrics, 95% interval")
+        left.set_xticklabels([printed[name] for name in names], rotation=20, ha="right")
+        if names:
+            left.margins(y=0.25)  # room for the legend
+            left.legend(loc="upper left", fontsize=8)
+        right.set(yticks=range(len(dimensions)), yticklabels=dimensions, xlim=(0, 100))
+        right.set(xlabel="% of critiques that address it", title="Dimensions")
+        right.invert_yaxis()
