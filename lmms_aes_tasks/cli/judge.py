@@ -310,7 +310,8 @@ def critiques(
             run = _run(out, before, asked, document, settings, endpoint, len(ids)) if asked else logic.JudgeRun()
         except PredictionError as error:
             done = len(logic.read_judge_file(out).lines) if out.exists() else 0
-            raise PredictionError(f"{error}. {out} keeps {done} case(s); run again to go on") from None
+            message = str(error).rstrip(".")
+            raise PredictionError(f"{message}. {out} keeps {done} case(s); run again to go on") from None
     run.lines.update({case_id: kept[case_id] for case_id in ids if case_id in kept})
     answered = set.union(*(set(own) for own in responses.values()))
     counts = {
