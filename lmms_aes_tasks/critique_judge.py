@@ -356,6 +356,16 @@ def _retry_after(headers: Mapping[str, str]) -> float:
     return min(seconds, MAX_RETRY_AFTER_SECONDS) if seconds > 0 else 0.0
 
 
+def check_base_url(base_url: str) -> None:
+    """Make sure, before any work, that an address can be one.
+
+    Raises:
+        PredictionError: It does not begin with `http://` or `https://` and a host.
+    """
+    if not re.match(r"https?://[^/\s]+(/\S*)?$", base_url, re.IGNORECASE):
+        raise PredictionError(f"base URL is {base_url!r}: give one such as https://api.openai.com/v1")
+
+
 @contextmanager
 def openai_transport(base_url: str, key: str, timeout: float) -> Iterator[Send]:
     """Attempts through the `openai` client, one HTTP request each, closed at the end.
@@ -364,12 +374,7 @@ def openai_transport(base_url: str, key: str, timeout: float) -> Iterator[Send]:
         base_url: Of an OpenAI-compatible endpoint, `http://` or `https://`.
         key: API key.
         timeout: Seconds for one attempt.
-
-    Raises:
-        PredictionError: The address is none.
     """
-    if not re.match(r"https?://[^/]", base_url, re.IGNORECASE):
-        raise PredictionError(f"base URL is {base_url!r}: give one such as https://api.openai.com/v1")
     import openai
 
     client: Any = openai.OpenAI(base_url=base_url, api_key=key, timeout=timeout, max_retries=0)

@@ -353,9 +353,12 @@ def test_a_stopped_wait_ends_the_asking() -> None:
         judge.ask({}, "c0", 0, fails, judge.Budget(None), lambda seconds: True)
 
 
-def test_an_address_that_is_none() -> None:
-    with pytest.raises(PredictionError, match="base URL is 'localhost:8000/v1': give one such as https://"):
-        judge.openai_transport("localhost:8000/v1", "k", 1.0).__enter__()
+@pytest.mark.parametrize("address", ["", "localhost:8000/v1", "ftp://host/v1", "http://", "http:///v1", "http://a b"])
+def test_an_address_that_is_none(address: str) -> None:
+    with pytest.raises(PredictionError, match="give one such as https://"):
+        judge.check_base_url(address)
+    judge.check_base_url("http://127.0.0.1:8000/v1")
+    judge.check_base_url("HTTPS://host")
 
 
 # -- The output file --------------------------------------------------------------------------------------------------

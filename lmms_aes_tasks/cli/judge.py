@@ -272,6 +272,8 @@ def critiques(
     settings = logic.JudgeSettings(
         judge.strip(), seed, logic.judge_prompt(prompt_file), image_fit.value, response_format.value
     )
+    url = base_url or os.environ.get(URL_ENV, "").strip() or DEFAULT_URL
+    logic.check_base_url(url)
     key = os.environ.get(KEY_ENV, "").strip()
     no_key = f"${KEY_ENV} is not set: export your key (any text for a server that asks for none)"
     if not key and not out.exists():
@@ -297,7 +299,6 @@ def critiques(
         (case,) = logic.judge_cases(responses, [case_id], seed)
         return logic.identity(case, document(case_id), settings)
 
-    url = base_url or os.environ.get(URL_ENV, "").strip() or DEFAULT_URL
     endpoint = _Endpoint(url, key, timeout, concurrency, max_calls)
     with _alone(out):
         before = logic.read_judge_file(out) if out.exists() else logic.JudgeFile()
