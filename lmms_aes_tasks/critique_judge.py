@@ -345,7 +345,7 @@ def completion_of(content: bytes) -> Completion:
 
 def hide_key(text: str, key: str) -> str:
     """The text without the API key, should a server or a library repeat it; too short a key is no secret."""
-    return text.replace(key, "[API key]") if len(key) >= 8 else text
+    return text.replace(key, "[API key]") if len(key) >= 6 else text
 
 
 def _retry_after(headers: Mapping[str, str]) -> float:

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from PIL import Image
 
 from lmms_aes_tasks import critique_judge as judge
@@ -30,9 +32,11 @@ def server() -> Iterator[Server]:
         yield running
 
 
-@pytest.fixture(autouse=True)
-def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(judge, "BACKOFF_SECONDS", 0.0)
+@pytest.fixture(autouse=True, scope="module")
+def no_waiting() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(judge, "BACKOFF_SECONDS", 0.0)
+        yield
 
 
 @pytest.fixture
@@ -192,6 +196,34 @@ def test_a_verdict_that_is_not_read(text: str, problem: str) -> None:
     assert found is None
     assert said is not None
     assert problem in said
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-2, 7) | st.floats() | st.text(max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from([*SCORES, "A", "B", "C"]), inner, max_size=6)
+    ),
+    max_leaves=12,
+)
+
+
+@given(st.text() | VALUES.map(json.dumps) | st.fixed_dictionaries({"A": VALUES, "B": VALUES}).map(json.dumps))
+def test_whatever_comes_is_a_whole_verdict_or_a_problem(text: str) -> None:
+    found, problem = judge.parse_verdict(text, "AB")
+    assert (found is None) != (problem is None)
+    if found is not None:
+        assert found == json.loads(text)
+
+
+@given(st.fixed_dictionaries({a: st.fixed_dictionaries({s: st.integers(1, 5) for s in SCORES}) for a in "ABCDE"}))
+def test_every_sound_verdict_is_read(given_verdict: dict[str, dict[str, int]]) -> None:
+    assert judge.parse_verdict(json.dumps(given_verdict), "ABCDE") == (given_verdict, None)
+
+
+@given(st.binary() | VALUES.map(lambda value: json.dumps(value).encode()))
+def test_a_body_is_a_completion_or_none(content: bytes) -> None:
+    with pytest.raises(judge.NoResponse):
+        judge.completion_of(content)
 
 
 # -- Attempts over HTTP -----------------------------------------------------------------------------------------------

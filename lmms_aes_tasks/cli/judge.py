@@ -98,7 +98,6 @@ def _summary(
     verdicts = verdicts_of(lines)
     unread = {line["id"]: line["problem"] for line in lines if line["verdict"] is None}
     return {
-        "benchmark": "critiquecanvas",
         "judge": settings.judge,
         "prompt": {"id": settings.prompt.id, "sha256": settings.prompt.sha256},
         "image_fit": settings.image_fit,
@@ -272,7 +271,7 @@ def critiques(
     settings = logic.JudgeSettings(
         judge.strip(), seed, logic.judge_prompt(prompt_file), image_fit.value, response_format.value
     )
-    url = base_url or os.environ.get(URL_ENV, "").strip() or DEFAULT_URL
+    url = (base_url or "").strip() or os.environ.get(URL_ENV, "").strip() or DEFAULT_URL
     logic.check_base_url(url)
     key = os.environ.get(KEY_ENV, "").strip()
     no_key = f"${KEY_ENV} is not set: export your key (any text for a server that asks for none)"
@@ -320,7 +319,7 @@ def critiques(
         "judged_before": sum(case_id in kept for case_id in ids),
         "judged_before_not_asked_for": len(set(kept) - set(ids)),
     }
-    shape = _summary(run, ids, settings, resamples, counts)
+    shape = {"benchmark": benchmark, **_summary(run, ids, settings, resamples, counts)}
     if as_json:
         typer.echo(json.dumps(shape, allow_nan=False))
     else:
