@@ -247,16 +247,20 @@ def _warn_of_newer_records(card: SourceCard, path: Path) -> None:
         )
 
 
-def canonical_file(card: SourceCard) -> Path:
+def canonical_file(card: SourceCard, data: Path | None = None) -> Path:
     """The canonical Parquet file of a benchmark, made first where it is not there yet.
 
     A folder with JSON, JSONL or foreign Parquet is imported into the cache, once per state of the folder, so that
     every image is known to decode before a run starts.
 
+    Args:
+        card: The benchmark.
+        data: A folder or file that the user names; see `locate`.
+
     Raises:
         SourceError: The data is not there, or not sound.
     """
-    path = locate(card)
+    path = locate(card, data)
     schema = schema_of(card)
     if is_canonical(path, schema):
         _warn_of_newer_records(card, path)
@@ -264,15 +268,19 @@ def canonical_file(card: SourceCard) -> Path:
     return _cached(card, _fingerprint(path), lambda target: import_file(path, target, schema, progress=is_first_rank()))
 
 
-def load(card: SourceCard) -> datasets.Dataset:
+def load(card: SourceCard, data: Path | None = None) -> datasets.Dataset:
     """A benchmark's records as a memory-mapped data set; images are bytes until a model asks.
+
+    Args:
+        card: The benchmark.
+        data: A folder or file that the user names; see `locate`.
 
     Raises:
         SourceError: The data is not there, or not sound.
     """
     import datasets
 
-    path = canonical_file(card)
+    path = canonical_file(card, data)
     return datasets.Dataset.from_parquet(str(path), features=features_of(schema_of(card)))
 
 

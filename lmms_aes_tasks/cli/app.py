@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from lmms_aes_tasks import __version__
-from lmms_aes_tasks.cli import analyze, data, doctor, parse, runs, score, tasks_path, tiny_model
+from lmms_aes_tasks.cli import analyze, data, doctor, judge, parse, runs, score, tasks_path, tiny_model
 
 app = typer.Typer(
     name="lmms-aes",
@@ -43,6 +43,7 @@ app.command("tiny-model")(tiny_model.tiny_model)
 app.add_typer(data.app, name="data")
 app.add_typer(score.app, name="score")
 app.add_typer(analyze.app, name="analyze")
+app.add_typer(judge.app, name="judge")
 
 
 def run() -> None:

@@ -1,14 +1,17 @@
-"""Figures that the score commands draw with `--plot`."""
+"""Figures that commands draw with `--plot`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lmms_aes_tasks.predictions import PredictionError
 from lmms_aes_tasks.records import atomic_path
+
+if TYPE_CHECKING:
+    from lmms_aes_tasks.utils.ratings import JudgedModel
 
 SUFFIXES = (".png", ".svg", ".pdf")
 
@@ -157,3 +160,22 @@ def draw_critiques(path: Path, models: Mapping[str, Mapping[str, Any]]) -> None:
         right.set(yticks=range(len(dimensions)), yticklabels=dimensions, xlim=(0, 100))
         right.set(xlabel="% of critiques that address it", title="Dimensions")
         right.invert_yaxis()
+
+
+def draw_judge(path: Path, models: Mapping[str, JudgedModel], title: str) -> None:
+    """Scores by people against scores by the judge, a point for each model.
+
+    Args:
+        path: File to write.
+        models: Scores by model.
+        title: Text above the figure.
+    """
+    with _figure(path, 1, 1, (5.6, 5.2), title) as axes:
+        axis = axes[0][0]
+        axis.plot([1, 5], [1, 5], color="0.8", zorder=0)
+        for model, own in models.items():
+            axis.scatter(own.human, own.judge, color="tab:blue")
+            label = model.replace("$", r"\$")
+            point = (own.human, own.judge)
+            axis.annotate(label, point, xytext=(5, 4), textcoords="offset points", fontsize=8)
+        axis.set(xlabel="people, mean H", ylabel="judge, mean overall quality", xlim=(0.8, 5.2), ylim=(0.8, 5.2))
