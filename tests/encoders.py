@@ -26,18 +26,30 @@ class EncoderFolders:
         }
 
 
+def trained_vocabulary(size: int = 2_000) -> tuple[dict[str, int], list[tuple[str, str]]]:
+    """A byte-level vocabulary and its merges, trained on the demo's critiques: a word is one to three tokens."""
+    from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+
+    from tests.critique_texts import REFERENCES
+
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    trainer = trainers.BpeTrainer(
+        vocab_size=size,
+        special_tokens=["[CLS]", "[PAD]", "[SEP]", "[UNK]", "[MASK]"],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(REFERENCES, trainer)
+    model = json.loads(tokenizer.to_str())["model"]
+    return model["vocab"], [tuple(pair) for pair in model["merges"]]
+
+
 def save_deberta(folder: Path, hidden: int = 32, layers: int = LAYERS + 1) -> None:
     import torch
-    from tokenizers import pre_tokenizers
     from transformers import DebertaConfig, DebertaModel, DebertaTokenizer
 
-    special = ["[CLS]", "[PAD]", "[SEP]", "[UNK]", "[MASK]"]
-    vocabulary = {
-        token: number for number, token in enumerate([*special, *sorted(pre_tokenizers.ByteLevel.alphabet())])
-    }
-    merges = [("Ġ", "t"), ("h", "e"), ("i", "n"), ("Ġt", "he"), ("r", "e"), ("o", "n")]
-    for first, second in merges:
-        vocabulary[first + second] = len(vocabulary)
+    vocabulary, merges = trained_vocabulary()
     torch.manual_seed(0)
     config = DebertaConfig(
         vocab_size=len(vocabulary),

@@ -10,7 +10,7 @@ import collections
 import functools
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,7 +32,7 @@ DIMENSIONS = (
 _MARKERS = re.compile(r"^[ \t]{0,3}(?:#{1,6}[ \t]+|>[ \t]?|[-*+][ \t]+|\d{1,3}[.)][ \t]+)+|[*_`~]+", re.MULTILINE)
 _WORD = re.compile(r"[a-z]+")
 _JOINTS = re.compile(r"[\s\-\u2010-\u2013'’]+")
-_GAP = re.compile(r"[^a-z]+")
+_TOKEN = re.compile(r"([a-z]+)([^a-z]*)")
 _EXAMPLE = re.compile(r"^(?:few[- ]shot )?(?:worked )?examples?\b(?: ?(?:[0-9]{1,2}|[a-z]))? ?[:.)\-]", re.IGNORECASE)
 _QUESTION = re.compile(
     r"^(?:(?:now|current|actual|your|the|next) ){0,2}(?:question|instruction|task|prompt|query|turn)\b ?:",
@@ -92,11 +92,14 @@ def triggers() -> Triggers:
 
 
 @functools.cache
-def _pattern(names_alone: bool) -> re.Pattern[str]:
+def _phrases(names_alone: bool) -> Mapping[str, tuple[tuple[str, ...], ...]]:
+    """Triggers as tuples of words by their first word, the longest first."""
     found = triggers()
-    chosen = found.names if names_alone else found.dimension_of
-    longest_first = sorted(chosen, key=lambda trigger: (-len(trigger), trigger))
-    return re.compile(rf"(?<![a-z])(?:{'|'.join(longest_first)})(?![a-z])")
+    by_first: dict[str, list[tuple[str, ...]]] = {}
+    for trigger in found.names if names_alone else found.dimension_of:
+        phrase = tuple(trigger.split())
+        by_first.setdefault(phrase[0], []).append(phrase)
+    return {first: tuple(sorted(phrases, key=len, reverse=True)) for first, phrases in by_first.items()}
 
 
 def without_markers(text: str) -> str:
@@ -117,19 +120,34 @@ def words(text: str) -> list[str]:
     return _WORD.findall(without_markers(text).lower())
 
 
-def _spaced(text: str) -> str:
-    """Words with single spaces where a phrase may go on (spaces, hyphens, apostrophes) and ` | ` where it may not."""
+def _tokens(text: str) -> list[str]:
+    """Words, and an empty text where a phrase may not go on: anything but spaces, hyphens and apostrophes."""
+    found: list[str] = []
+    for match in _TOKEN.finditer(without_markers(text).lower()):
+        word, gap = match.groups()
+        found.append(word)
+        if gap != " " and not _JOINTS.fullmatch(gap):
+            found.append("")
+    return found
 
-    def joint(match: re.Match[str]) -> str:
-        return " " if _JOINTS.fullmatch(match.group()) else " | "
 
-    return _GAP.sub(joint, without_markers(text).lower())
+def _matches(text: str, names_alone: bool) -> Iterator[str]:
+    """Triggers in a text from left to right, the longest where several begin, none inside another."""
+    phrases = _phrases(names_alone)
+    tokens = _tokens(text)
+    position = 0
+    while position < len(tokens):
+        for phrase in phrases.get(tokens[position], ()):
+            if tuple(tokens[position : position + len(phrase)]) == phrase:
+                yield " ".join(phrase)
+                position += len(phrase) - 1
+                break
+        position += 1
 
 
 def _counts(text: str, names_alone: bool) -> dict[str, int]:
     dimension_of = triggers().dimension_of
-    matches = _pattern(names_alone).finditer(_spaced(text))
-    counts = collections.Counter(dimension_of[match.group()] for match in matches)
+    counts = collections.Counter(dimension_of[trigger] for trigger in _matches(text, names_alone))
     return {dimension: counts[dimension] for dimension in DIMENSIONS if counts[dimension]}
 
 

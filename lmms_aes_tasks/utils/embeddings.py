@@ -22,9 +22,10 @@ if TYPE_CHECKING:
 
 MAX_TOKENS = 512
 """Both text encoders cut here (S2.3.2)."""
-_BATCH_TEXTS = 64
-_BATCH_TOKENS = 16_384
-"""A batch ends at so many texts, or so many tokens with padding."""
+_BATCH_TEXTS = {"cpu": 16, "cuda": 64}
+_BATCH_TOKENS = {"cpu": 4_096, "cuda": 16_384}
+"""A batch ends at so many texts, or so many tokens with padding. A larger batch is slower on a CPU: attention over 64
+texts of 260 tokens leaves the processor's cache (benchmarks/critique_metrics.py)."""
 _BATCH_IMAGES = 32
 _GROUP = 256
 """Items whose values are kept at once: what an interruption can lose."""
@@ -54,11 +55,12 @@ def device_in_use() -> str:
     return "cuda" if torch.cuda.is_available() else "cpu"
 
 
-def _length_batches(lengths: Sequence[int]) -> Iterator[list[int]]:
+def _length_batches(lengths: Sequence[int], device: str) -> Iterator[list[int]]:
     """Positions in batches of like length, short ones first."""
     batch: list[int] = []
     for position in sorted(range(len(lengths)), key=lambda place: (lengths[place], place)):
-        if batch and (len(batch) >= _BATCH_TEXTS or (len(batch) + 1) * lengths[position] > _BATCH_TOKENS):
+        full = len(batch) >= _BATCH_TEXTS[device] or (len(batch) + 1) * lengths[position] > _BATCH_TOKENS[device]
+        if batch and full:
             yield batch
             batch = []
         batch.append(position)
@@ -116,7 +118,7 @@ class BertEncoder:
 
         all_ids = [self._ids(text) for text in texts]
         found: list[Array] = [np.zeros((0, 0), np.float32)] * len(texts)
-        for batch in _length_batches([len(ids) for ids in all_ids]):
+        for batch in _length_batches([len(ids) for ids in all_ids], self.device):
             longest = max(len(all_ids[place]) for place in batch)
             ids = torch.full((len(batch), longest), self.tokenizer.pad_token_id or 0)
             mask = torch.zeros((len(batch), longest), dtype=torch.long)
@@ -149,13 +151,14 @@ class SentenceEncoder:
         config = getattr(self.model[0], "auto_model", None)
         positions = getattr(getattr(config, "config", None), "max_position_embeddings", MAX_TOKENS)
         self.model.max_seq_length = min(MAX_TOKENS, positions)
+        self.device = device
         self.identity = identity
 
     def encode(self, texts: Sequence[str]) -> list[Array]:
         """Matrices of shape (1, width)."""
         found = self.model.encode(
             list(texts),
-            batch_size=_BATCH_TEXTS,
+            batch_size=_BATCH_TEXTS[self.device],
             normalize_embeddings=True,
             convert_to_numpy=True,
             show_progress_bar=False,
@@ -190,9 +193,9 @@ class ClipEncoder:
         import torch
 
         found: list[Array] = []
-        for start in range(0, len(texts), _BATCH_TEXTS):
+        for start in range(0, len(texts), _BATCH_TEXTS[self.device]):
             with torch.inference_mode():
-                tokens = self.tokenizer(list(texts[start : start + _BATCH_TEXTS])).to(self.device)
+                tokens = self.tokenizer(list(texts[start : start + _BATCH_TEXTS[self.device]])).to(self.device)
                 rows = self.model.encode_text(tokens, normalize=True).float().cpu().numpy()
             found.extend(row[np.newaxis] for row in rows)
         return found

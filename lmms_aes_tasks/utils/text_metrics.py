@@ -5,6 +5,7 @@ Every value is in [0, 1]. An empty text scores 0; no text raises.
 
 from __future__ import annotations
 
+import collections
 import functools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 
 MAX_ORDER = 4
 """Highest n of BLEU's n-grams."""
-_CACHED_STEMS = 200_000
+_CACHED_WORDS = 200_000
+"""Words whose stem and tokens are kept."""
 
 
 @dataclass(frozen=True)
@@ -63,15 +65,21 @@ def _bleu() -> Any:
     return BLEU(max_ngram_order=MAX_ORDER, effective_order=True, smooth_method="exp")
 
 
+def _ngrams(tokens: Sequence[str], order: int) -> collections.Counter[tuple[str, ...]]:
+    return collections.Counter(zip(*(tokens[start:] for start in range(order)), strict=False))
+
+
 def bleu_statistics(prediction: str, reference: str) -> BleuStatistics:
-    """Sufficient statistics of one item, by SacreBLEU; they add up to the corpus'."""
-    found = _bleu().sentence_score(prediction, [reference])
-    return BleuStatistics(
-        int(found.sys_len),
-        int(found.ref_len),
-        tuple(int(count) for count in found.counts),
-        tuple(int(total) for total in found.totals),
-    )
+    """Sufficient statistics of one item; they add up to the corpus'.
+
+    The tokens are SacreBLEU's; the n-grams are counted here, because its own way joins each to a text first.
+    """
+    found, wanted = (_bleu().tokenizer(text.rstrip()).split() for text in (prediction, reference))
+    counts, totals = [], []
+    for order in range(1, MAX_ORDER + 1):
+        counts.append(sum((_ngrams(found, order) & _ngrams(wanted, order)).values()))
+        totals.append(max(0, len(found) - order + 1))
+    return BleuStatistics(len(found), len(wanted), tuple(counts), tuple(totals))
 
 
 def corpus_bleu(statistics: Iterable[BleuStatistics]) -> float | None:
@@ -104,7 +112,7 @@ class _CachedStemmer:
     def __init__(self) -> None:
         from nltk.stem.porter import PorterStemmer
 
-        self.stem = functools.lru_cache(maxsize=_CACHED_STEMS)(PorterStemmer().stem)
+        self.stem = functools.lru_cache(maxsize=_CACHED_WORDS)(PorterStemmer().stem)
 
 
 @functools.cache
@@ -112,11 +120,16 @@ def _stemmer() -> _CachedStemmer:
     return _CachedStemmer()
 
 
-@functools.lru_cache(maxsize=8)
-def _rouge_tokens(text: str) -> tuple[str, ...]:
+@functools.lru_cache(maxsize=_CACHED_WORDS)
+def _rouge_tokens_of_word(word: str) -> tuple[str, ...]:
     from rouge_score.tokenize import tokenize
 
-    return tuple(tokenize(text, _stemmer()))
+    return tuple(tokenize(word, _stemmer()))
+
+
+def _rouge_tokens(text: str) -> list[str]:
+    """rouge-score's tokens, word by word: no token reaches over white space, and words come again."""
+    return [token for word in text.split() for token in _rouge_tokens_of_word(word)]
 
 
 def rouge_l(prediction: str, reference: str) -> float:
@@ -150,8 +163,11 @@ def meteor(prediction: str, reference: str, lexicon: Lexicon) -> float:
     """
     from nltk.translate.meteor_score import single_meteor_score
 
+    wanted = reference.split()
+    # NLTK looks synonyms up for stems, among the stems of the reference
+    synonyms = lexicon.within({_stemmer().stem(word.lower()) for word in wanted})
     score = single_meteor_score(
-        reference.split(), prediction.split(), stemmer=_stemmer(), wordnet=lexicon, alpha=0.9, beta=3.0, gamma=0.5
+        wanted, prediction.split(), stemmer=_stemmer(), wordnet=synonyms, alpha=0.9, beta=3.0, gamma=0.5
     )
     return float(score)
 

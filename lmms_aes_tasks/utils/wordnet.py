@@ -57,8 +57,6 @@ class _Synset:
 class Lexicon:
     """WordNet's synonyms of a word, each word looked up once; safe to use from several threads.
 
-    It stands where NLTK's METEOR expects its WordNet reader, and gives the same names of lemmas.
-
     Args:
         reader: NLTK's `WordNetCorpusReader`.
     """
@@ -67,12 +65,34 @@ class Lexicon:
         self._reader = reader
         self._lock = threading.Lock()
         self.version = str(reader.get_version())
-        self.synsets = functools.lru_cache(maxsize=_CACHED_WORDS)(self._synsets)
+        self.synonyms = functools.lru_cache(maxsize=_CACHED_WORDS)(self._synonyms)
 
-    def _synsets(self, word: str) -> tuple[_Synset, ...]:
+    def _synonyms(self, word: str) -> frozenset[str]:
         with self._lock:  # NLTK's reader seeks in open files
             names = {lemma.name() for synset in self._reader.synsets(word) for lemma in synset.lemmas()}
-        return (_Synset(tuple(_Lemma(name) for name in sorted(names) if "_" not in name)),)
+        return frozenset(name for name in names if "_" not in name)
+
+    def within(self, words: set[str]) -> Synonyms:
+        """What NLTK's METEOR takes for its WordNet reader when only these words can be matched."""
+        return Synonyms(self, words)
+
+
+@dataclass(frozen=True)
+class Synonyms:
+    """A lexicon's synonyms that are among some words: METEOR asks no more, and others cost time.
+
+    Attributes:
+        lexicon: All synonyms.
+        words: Those that matter: the reference's.
+    """
+
+    lexicon: Lexicon
+    words: set[str]
+
+    def synsets(self, word: str) -> tuple[_Synset, ...]:
+        """The synonyms of a word, as one synset of NLTK's kind."""
+        found = self.lexicon.synonyms(word) & self.words
+        return (_Synset(tuple(map(_Lemma, found))),) if found else ()
 
 
 def find_wordnet(extra: Path | None = None) -> Any:

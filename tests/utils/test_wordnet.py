@@ -30,9 +30,11 @@ def test_it_is_wordnet_3_0_with_nltks_synonyms() -> None:
     assert lexicon.version == plain.get_version() == "3.0"
     for word in ("light", "paint", "luminous", "softly", "étude", "🎨", "car"):
         expected = {lemma.name() for synset in plain.synsets(word) for lemma in synset.lemmas()}
-        found = {lemma.name() for synset in lexicon.synsets(word) for lemma in synset.lemmas()}
-        assert found == {name for name in expected if "_" not in name}
-    assert "automobile" in {lemma.name() for synset in lexicon.synsets("car") for lemma in synset.lemmas()}
+        assert lexicon.synonyms(word) == {name for name in expected if "_" not in name}
+    assert "automobile" in lexicon.synonyms("car")
+    (synset,) = lexicon.within({"auto", "house"}).synsets("car")
+    assert [lemma.name() for lemma in synset.lemmas()] == ["auto"]
+    assert lexicon.within({"house"}).synsets("car") == ()
 
 
 def test_the_lexicographer_table_is_that_of_the_manual_page() -> None:
@@ -74,7 +76,7 @@ def test_the_corpus_is_built_from_database_files_and_found_zipped(
     zipped.mkdir(parents=True)
     shutil.make_archive(str(zipped / "wordnet"), "zip", made.parent, "wordnet")
     found = load_wordnet(tmp_path / "zipped")
-    assert "auto" in {lemma.name() for synset in found.synsets("car") for lemma in synset.lemmas()}
+    assert "auto" in found.synonyms("car")
 
 
 def test_an_incomplete_database_is_named(tmp_path: Path) -> None:
