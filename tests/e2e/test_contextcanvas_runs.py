@@ -65,7 +65,7 @@ def test_the_command_line_with_a_real_model(tiny_model: Path, tmp_path: Path) ->
 
 def test_tasks_are_listed(tmp_path: Path) -> None:
     finished = run_harness(tmp_path / "out", "--tasks", "list_subtasks")
-    for name in ("contextcanvas", TASK):
+    for name in ("contextcanvas", TASK, "critiquecanvas", "critiquecanvas_painting", "critiquecanvas_demo"):
         assert f"|{name} " in finished.output
     tags = run_harness(tmp_path / "out", "--tasks", "list")
     for name in ("contextcanvas", TASK, "lmms_aes"):
