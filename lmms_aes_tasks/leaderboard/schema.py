@@ -17,8 +17,8 @@ BOARD_SCHEMA_VERSION = "1"
 
 Status = Literal["self-reported", "recomputed", "published"]
 """Who stands for a figure: its submitter, a verifier who computed it again from the responses, or a paper."""
-Unit = Literal["fraction", "words", "per 100 words", "ratio", "dimensions", "count", "rho", "p"]
-"""Fractions are in [0, 1]; showing them as percent is a matter of display."""
+Unit = Literal["fraction", "words", "per 100 words", "ratio", "dimensions", "count", "rho", "p", "rating"]
+"""Fractions are in [0, 1]; showing them as percent is a matter of display. Ratings are a judge's, from 1 to 5."""
 
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
