@@ -23,9 +23,9 @@ from lmms_aes_tasks.leaderboard.page_tables import (
     Cell,
     Column,
     FamilyView,
-    columns_of,
     benchmarks_of,
     cell_of,
+    columns_of,
     entry_path,
     families_of,
     family_view,
@@ -39,6 +39,7 @@ from lmms_aes_tasks.leaderboard.page_text import (
     metric_label,
     number,
     shown,
+    split_name,
 )
 from lmms_aes_tasks.leaderboard.schema import Board, BoardRow, Status
 from lmms_aes_tasks.predictions import PredictionError
@@ -144,6 +145,8 @@ class EntryView:
     """An entry's page."""
 
     model: str
+    organisation: str
+    name: str
     entry: str
     href: str
     status: Status
@@ -222,11 +225,15 @@ def entries_of(board: Board) -> list[EntryView]:
             grouped.setdefault(row.entry, []).append(row)
     views = []
     for entry, rows in grouped.items():
+        rows.sort(key=lambda row: (list(named).index(row.benchmark), row.task))
         first, status = rows[0], _weakest(rows)
         verify, rerun = commands(entry, rows)
+        organisation, name = split_name(shown(first.model))
         views.append(
             EntryView(
                 model=shown(first.model),
+                organisation=organisation,
+                name=name,
                 entry=shown(entry),
                 href=entry_path(first) or "",
                 status=status,
@@ -284,7 +291,8 @@ def _card(benchmark: Benchmark, families: Sequence[FamilyView], n: int) -> dict[
         ][:_TOP]
         views = [
             {
-                "model": row.model,
+                "organisation": row.organisation,
+                "name": row.name,
                 "href": row.href,
                 "status": row.status,
                 "status_text": row.status_text,
@@ -389,7 +397,7 @@ def check_folder(folder: Path) -> None:
     own = _own_files(folder)
     if not own:
         raise PredictionError(
-            f"{folder} holds files and no {MARKER}, so it is not a site of ours and stays as it is. Name another folder."
+            f"{folder} holds files and no {MARKER}, so it is no site of ours and stays as it is. Name another folder."
         )
     there = (path for path in folder.rglob("*") if not path.is_dir() or path.is_symlink())
     foreign = sorted(name for path in there if (name := path.relative_to(folder).as_posix()) not in own)

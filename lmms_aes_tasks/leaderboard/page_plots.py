@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
-from lmms_aes_tasks.leaderboard.page_tables import group_order, status_class, variant_of
+from lmms_aes_tasks.leaderboard.page_tables import current, group_order, status_class, variant_of
 from lmms_aes_tasks.leaderboard.page_text import Family, number, short, shown
 from lmms_aes_tasks.leaderboard.schema import BoardRow, Metric, Status
 
@@ -25,7 +25,9 @@ CRITIQUE_METRICS = ("bleu", "rouge_l", "meteor", "bert_f1", "sbert_cos", "clip_c
 
 _MOST = 40
 """Models in one plot; more are unreadable, and the table has them all."""
-_NAME_WIDTH = 34
+_NAME_WIDTH = 30
+_WIDTH = 580
+"""Width of a plot that shares a line with another, in points; about what it gets on a wide screen."""
 
 # Drawn in colours that stand for classes of page.css; `_themed` puts the class in the colour's place.
 _INKS = {
@@ -113,7 +115,7 @@ def inline_svg(source: str, plot: str, title: str, description: str, tips: Mappi
         element.attrib = {_local(key): value for key, value in element.attrib.items()}
         _themed(element)
         own = element.attrib.pop("id", None)
-        if own in tips:
+        if own is not None and own in tips:
             tip = ElementTree.Element("title")
             tip.text = tips[own]
             element.insert(0, tip)
@@ -186,13 +188,16 @@ def _drawn(
 
 def _labels(rows: Sequence[BoardRow], family: Family) -> list[str]:
     """A name a row; where a model is there several times, with what sets the run apart."""
+
+    def apart_by(row: BoardRow) -> tuple[str, ...]:
+        return (variant_of(row, family).replace("_", " ") or "main", row.prompt or "", row.decoding or "", row.key)
+
     names = [shown(row.model) for row in rows]
     labels = []
     for row, name in zip(rows, names, strict=True):
         same = [other for other, its in zip(rows, names, strict=True) if its == name and other is not row]
-        apart = (variant_of(row, family).replace("_", " ") or "main", row.prompt or "", row.decoding or "", row.key)
-        others = [(variant_of(o, family).replace("_", " ") or "main", o.prompt or "", o.decoding or "", o.key) for o in same]
-        extra = next((mine for place, mine in enumerate(apart) if any(o[place] != mine for o in others)), "")
+        others = [apart_by(other) for other in same]
+        extra = next((mine for place, mine in enumerate(apart_by(row)) if any(o[place] != mine for o in others)), "")
         if row.status == "published" and any(o.status != "published" for o in same):
             extra = "published"
         labels.append(f"{name} · {shown(extra)}" if same and extra else name)
@@ -203,8 +208,8 @@ def _points(rows: Sequence[BoardRow], family: Family, x: str, y: str | None = No
     """Rows that have the metrics, in percent where they are shares."""
     kept = [
         row
-        for row in rows
-        if not row.superseded and all(_value(row.metrics.get(name)) is not None for name in (x, y) if name is not None)
+        for row in current(rows)
+        if all(_value(row.metrics.get(name)) is not None for name in (x, y) if name is not None)
     ]
     points = []
     for row, label in zip(kept, _labels(kept, family), strict=True):
@@ -266,26 +271,39 @@ def dot_plot(
                 axes.plot([point.low, point.high], [place, place], color=colour, linewidth=1.6)
             tips[f"tip-{place}"] = _tip(point)
             axes.plot(point.x, place, _MARKER[point.status], color=colour, markersize=6.5, gid=f"tip-{place}")
-            right = max(point.x, point.high or 0.0, line[0] if line and line[0] - point.x < 12 and point.x < line[0] else 0)
+            ends = [end for end in (point.x, point.low, point.high) if end is not None]
+            left = line is not None and point.x < line[0]  # away from the line
             axes.annotate(
-                point.text, (right, place), xytext=(7, 0), textcoords="offset points", va="center", fontsize=9.5,
+                point.text,
+                (min(ends) if left else max(ends), place),
+                xytext=(-7 if left else 7, 0),
+                textcoords="offset points",
+                ha="right" if left else "left",
+                va="center",
+                fontsize=9.5,
                 color=_COLOUR["muted"],
             )
         if line is not None:
             axes.axvline(line[0], color=_COLOUR["ink"], linewidth=1.1, linestyle=(0, (4, 3)))
             axes.annotate(
-                line[1], (line[0], 1), xycoords=("data", "axes fraction"), xytext=(0, 3), textcoords="offset points",
-                ha="center", va="bottom", fontsize=10,
+                line[1],
+                (line[0], 1),
+                xycoords=("data", "axes fraction"),
+                xytext=(0, 3),
+                textcoords="offset points",
+                ha="center",
+                va="bottom",
+                fontsize=10,
             )
         axes.set(xlim=(0, 104), ylim=(-0.7, len(ordered) - 0.3), xlabel=unit)
         axes.set_yticks(range(len(ordered)), [short(point.label, _NAME_WIDTH) for point in ordered])
         axes.grid(axis="y", visible=False)
         axes.tick_params(length=0)
         axes.spines["left"].set_visible(False)
-        _legend(axes, ordered, loc="upper center", bbox_to_anchor=(0.4, -54 / (20 * len(ordered) + 20)), ncols=3)
+        _legend(axes, ordered, loc="upper center", bbox_to_anchor=(0.4, -44 / (20 * len(ordered) + 20)), ncols=3)
         return tips
 
-    return _drawn(plot, title, caption, (720, 20 * len(ordered) + 100), draw)
+    return _drawn(plot, title, caption, (_WIDTH, 20 * len(ordered) + 100), draw)
 
 
 _OFFSETS = [
@@ -310,6 +328,7 @@ def _place_labels(axes: Any, points: Sequence[_Point]) -> None:
     reach = 5 * figure.dpi / 72
     taken = [Bbox([[x - reach, y - reach], [x + reach, y + reach]]) for x, y in pixels]
     inside = axes.get_window_extent(renderer)
+    leader = {"arrowstyle": "-", "color": _COLOUR["muted"], "linewidth": 0.6, "shrinkA": 0, "shrinkB": 4}
     for point, own in sorted(zip(points, list(taken), strict=True), key=lambda pair: -pair[0].y):
         for dx, dy in _OFFSETS:
             text = axes.annotate(
@@ -320,9 +339,7 @@ def _place_labels(axes: Any, points: Sequence[_Point]) -> None:
                 fontsize=9.5,
                 ha="left" if dx > 0 else "right" if dx < 0 else "center",
                 va="bottom" if dy > 0 else "top" if dy < 0 else "center",
-                arrowprops=dict(arrowstyle="-", color=_COLOUR["muted"], linewidth=0.6, shrinkA=0, shrinkB=4)
-                if abs(dx) + abs(dy) > 16
-                else None,
+                arrowprops=leader if abs(dx) + abs(dy) > 16 else None,
             )
             text.set_in_layout(False)
             box = text.get_tightbbox(renderer) if text.arrow_patch is None else Bbox(text.get_window_extent(renderer))
@@ -340,6 +357,7 @@ def scatter_plot(
     points: Sequence[_Point],
     axes_labels: tuple[str, str],
     curves: Sequence[tuple[str, Callable[[float], float]]] = (),
+    size: tuple[float, float] = (_WIDTH, 420),
 ) -> Plot:
     """One figure against another, both in percent, with names beside the points."""
     shown_points = sorted(points, key=lambda point: -point.x)[:_MOST]
@@ -364,11 +382,11 @@ def scatter_plot(
             axes.plot(
                 point.x, point.y, _MARKER[point.status], color=_COLOUR[point.status], markersize=7.5, gid=f"tip-{place}"
             )
-        _legend(axes, shown_points, loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=5)
+        _legend(axes, shown_points, loc="upper center", bbox_to_anchor=(0.45, -0.12), ncols=3)
         _place_labels(axes, shown_points)
         return tips
 
-    return _drawn(plot, title, caption, (720, 440), draw)
+    return _drawn(plot, title, caption, size, draw)
 
 
 def stacked_plot(plot: str, title: str, caption: str, shares: Mapping[str, Mapping[str, float]]) -> Plot:
@@ -392,7 +410,9 @@ def stacked_plot(plot: str, title: str, caption: str, shares: Mapping[str, Mappi
                 bar.set_gid(gid)
                 if share >= 7:
                     ink = _COLOUR["surface"] if step < 3 else _COLOUR["ink"]
-                    axes.text(left + share / 2, place, f"{share:.1f}", ha="center", va="center", fontsize=9.5, color=ink)
+                    axes.text(
+                        left + share / 2, place, f"{share:.1f}", ha="center", va="center", fontsize=9.5, color=ink
+                    )
                 left += share
         for step, group in enumerate(groups):
             axes.barh(0, 0, color=_COLOUR[f"step-{min(step, 5)}"], label=short(shown(group), 16))
@@ -402,10 +422,10 @@ def stacked_plot(plot: str, title: str, caption: str, shares: Mapping[str, Mappi
         axes.tick_params(length=0)
         for spine in axes.spines.values():
             spine.set_visible(False)
-        axes.legend(loc="upper center", bbox_to_anchor=(0.4, -54 / (30 * len(models) + 20)), ncols=6, title="position")
+        axes.legend(loc="upper center", bbox_to_anchor=(0.4, -44 / (30 * len(models) + 20)), ncols=6, title="position")
         return tips
 
-    return _drawn(plot, title, caption, (720, 30 * len(models) + 120), draw)
+    return _drawn(plot, title, caption, (_WIDTH, 30 * len(models) + 120), draw)
 
 
 # -- The plots of the page ---------------------------------------------------------------------------------------------
@@ -427,8 +447,8 @@ def context_plots(rows: Sequence[BoardRow], family: Family) -> list[Plot]:
     if points := _points(rows, family, "yes_rate"):
         gold = gold_yes_rate()
         caption = (
-            f"Share of Yes on the two-option cases, against {gold}% in the gold labels. To the right of the line a model "
-            "accepts too much, to the left it rejects too much; meeting the line does not make the answers right."
+            f"Share of Yes on the two-option cases, against {gold}% in the gold labels. Right of the line a model "
+            "accepts too much, left of it it rejects too much; meeting the line does not make the answers right."
         )
         line = (gold, f"gold {gold}%")
         plots.append(dot_plot(f"{family.task}-yes-rate", "Yes rate against gold", caption, points, "Yes rate, %", line))
@@ -440,13 +460,13 @@ def selection_plots(rows: Sequence[BoardRow], family: Family) -> list[Plot]:
     plots = []
     if points := _points(rows, family, "ap@1", "pass^3"):
         caption = (
-            "Right on average over three orders, against right in all three. On the dotted line a model never depends on "
-            "the order; on the dashed one its three answers are as independent as on sets of equal difficulty."
+            "Right on average over three orders, against right in all three. On the dotted line the order "
+            "plays no part; on the dashed one its three answers are as independent as on sets of equal difficulty."
         )
         curves = (("order plays no part", lambda x: x), ("independent answers", lambda x: 100 * (x / 100) ** 3))
         name = f"{family.task}-order"
         plots.append(scatter_plot(name, "ap@1 against pass^3", caption, points, ("ap@1, %", "pass^3, %"), curves))
-    kept = [row for row in rows if not row.superseded and row.breakdowns.get("chosen_position")]
+    kept = [row for row in current(rows) if row.breakdowns.get("chosen_position")]
     shares = {
         label: {
             shown(group): 100 * value
@@ -480,12 +500,14 @@ def cross_points(rows: Sequence[BoardRow]) -> list[_Point]:
     The percentile is among rows of one status class (the papers' rows, or runs), those of CritiqueCanvas that have all
     six metrics (`percentile.percentiles`; our reading, for the paper gives neither formula nor figures). A model is
     drawn when it is in both benchmarks by the same name, and, of runs, the same revision; of several runs the latest,
-    by date then key, that is not superseded.
+    by date then key, that is neither superseded nor partial.
     """
     points = []
-    current = sorted((row for row in rows if not row.superseded), key=lambda row: (row.date or "", row.key))
+    tasks = ("contextcanvas", "critiquecanvas")
+    standing = [row for task in tasks for row in current([row for row in rows if row.task == task])]
+    standing.sort(key=lambda row: (row.date or "", row.key))
     for kind in ("run", "published"):
-        own = [row for row in current if status_class(row) == kind]
+        own = [row for row in standing if status_class(row) == kind]
         critiques = {
             (row.model, row.revision): row
             for row in own
@@ -515,7 +537,9 @@ def cross_plot(rows: Sequence[BoardRow]) -> Plot | None:
         "lowest and 100 the highest of them."
     )
     labels = ("mean critique percentile", "ContextCanvas accuracy, %")
-    return scatter_plot("critique-and-context", "Critique skill is not suitability", caption, points, labels)
+    return scatter_plot(
+        "critique-and-context", "Critique metrics against suitability", caption, points, labels, size=(820, 440)
+    )
 
 
 _PLOTS: dict[str, Callable[[Sequence[BoardRow], Family], list[Plot]]] = {

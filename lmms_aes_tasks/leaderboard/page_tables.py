@@ -19,6 +19,7 @@ from lmms_aes_tasks.leaderboard.page_text import (
     number,
     shown,
     slug,
+    split_name,
     unit_suffix,
 )
 from lmms_aes_tasks.leaderboard.schema import Board, BoardRow, Metric
@@ -67,6 +68,8 @@ class RowView:
     """A row: who, under what conditions, and its cells."""
 
     model: str
+    organisation: str
+    name: str
     href: str | None
     status: str
     status_text: str
@@ -184,9 +187,7 @@ def columns_of(rows: Iterable[Mapping[str, Metric]]) -> tuple[Column, ...]:
     columns = []
     for name in sorted(first, key=metric_place):
         arrow, better = direction(first[name])
-        columns.append(
-            Column(name, metric_label(name), metric_meaning(name), unit_suffix(first[name]), arrow, better)
-        )
+        columns.append(Column(name, metric_label(name), metric_meaning(name), unit_suffix(first[name]), arrow, better))
     return tuple(columns)
 
 
@@ -195,7 +196,8 @@ def _comparison(row: BoardRow) -> tuple[str, str]:
     return status_class(row), (row.version or "").split("-")[0]
 
 
-def _full_sizes(rows: Sequence[BoardRow]) -> dict[tuple[str, str], int]:
+def full_sizes(rows: Sequence[BoardRow]) -> dict[tuple[str, str], int]:
+    """The most items of any row, by what rows compete within."""
     sizes: dict[tuple[str, str], int] = {}
     for row in rows:
         sizes[_comparison(row)] = max(sizes.get(_comparison(row), 0), row.n or 0)
@@ -207,6 +209,12 @@ def is_partial(row: BoardRow, full: int) -> bool:
     return row.status != "published" and row.n is not None and row.n < full
 
 
+def current(rows: Sequence[BoardRow]) -> list[BoardRow]:
+    """Rows that stand for their model: neither superseded nor partial."""
+    sizes = full_sizes(rows)
+    return [row for row in rows if not row.superseded and not is_partial(row, sizes[_comparison(row)])]
+
+
 def _competes(row: BoardRow, full: int) -> bool:
     return not row.superseded and not is_partial(row, full) and not row.group.lower().endswith("baseline")
 
@@ -215,10 +223,10 @@ def best_cells(rows: Sequence[BoardRow], metrics: Iterable[str]) -> set[tuple[in
     """Which figures are the best: pairs of a row's place and a metric.
 
     Runs compete with runs and the papers' rows with the papers' rows, within one version of the task. Superseded and
-    partial runs and baselines (experts, chance) do not compete; a column that only one row has, or that has no better
-    direction, has no best. Equal figures are all best, as they are printed.
+    partial runs and baselines (experts, chance) do not compete. A column has no best where neither direction is better,
+    where only one row has a figure, or where all are the same as printed; else those printed like the best are.
     """
-    sizes = _full_sizes(rows)
+    sizes = full_sizes(rows)
     found: set[tuple[int, str]] = set()
     for key in sizes:
         places = [i for i, row in enumerate(rows) if _comparison(row) == key and _competes(row, sizes[key])]
@@ -230,7 +238,7 @@ def best_cells(rows: Sequence[BoardRow], metrics: Iterable[str]) -> set[tuple[in
                 and metric.value is not None
                 and metric.higher_is_better is not None
             }
-            if len(figures) > 1:
+            if len({text for _, text in figures.values()}) > 1:
                 printed = max(figures.values())[1]
                 found |= {(i, name) for i, (_, text) in figures.items() if text == printed}
     return found
@@ -254,15 +262,16 @@ def cell_of(metrics: Mapping[str, Metric], name: str, best: bool = False) -> Cel
     if metric is None or metric.value is None:
         reason = "not reported" if metric is None else shown(metric.reason or "not defined")
         return Cell(reason=reason)
-    return Cell(
-        number(metric.value, metric.unit), metric.value, interval(metric), _p_text(metrics, name), best=best
-    )
+    return Cell(number(metric.value, metric.unit), metric.value, interval(metric), _p_text(metrics, name), best=best)
 
 
 def _row_view(row: BoardRow, family: Family, cells: Sequence[Cell], full: int) -> RowView:
     text, meaning = STATUS_TEXT[row.status]
+    organisation, name = split_name(shown(row.model))
     return RowView(
         model=shown(row.model),
+        organisation=organisation,
+        name=name,
         href=entry_path(row),
         status=row.status,
         status_text=text,
@@ -298,7 +307,9 @@ _SECTIONS = {
 
 def _sections(rows: Sequence[BoardRow], family: Family, columns: Sequence[Column]) -> tuple[Section, ...]:
     best = best_cells(rows, [column.metric for column in columns])
-    sizes = _full_sizes(rows)
+    sizes = full_sizes(rows)
+    kept = {row.key for row in current(rows)}
+    standing = {i for i, row in enumerate(rows) if row.key in kept}
     sections = []
     for name, title in _SECTIONS.items():
         places = [i for i, row in enumerate(rows) if status_class(row) == name]
@@ -309,7 +320,7 @@ def _sections(rows: Sequence[BoardRow], family: Family, columns: Sequence[Column
                 [cell_of(rows[i].metrics, c.metric, (i, c.metric) in best) for c in columns],
                 sizes[_comparison(rows[i])],
             )
-            for i in sorted(places, key=lambda i: _order(rows[i], family.primary))
+            for i in sorted(places, key=lambda i: (i not in standing, _order(rows[i], family.primary)))
         ]
         if views:
             sections.append(Section(title, tuple(views)))
@@ -364,7 +375,7 @@ def _breakdown_table(
 
 def breakdowns_of(rows: Sequence[BoardRow], family: Family) -> tuple[Breakdown, ...]:
     """Every breakdown that some row has: a table a metric."""
-    sizes = _full_sizes(rows)
+    sizes = full_sizes(rows)
     ordered = sorted(rows, key=lambda row: (row.status == "published", _order(row, family.primary)))
     found = []
     for name in dict.fromkeys(name for row in ordered for name in row.breakdowns):

@@ -89,6 +89,8 @@ _LEVELS = {"artist": "Artist", "task": "Task"}
 _RATINGS = {"elo": "Elo", "bt": "Bradley–Terry"}
 
 METRIC_TEXT: dict[str, tuple[str, str]] = {
+    "pass^3": ("pass^3", "share of sets answered right in all three orders"),
+    "ap@1": ("ap@1", "share answered right, mean over the three orders"),
     "accuracy": ("Accuracy", "share of cases answered right"),
     "macro_f1": ("Macro-F1", "mean of the F1 of Yes and of No, two-option cases"),
     "yes_rate": ("Yes rate", "share of Yes among two-option cases; the gold rate is 38.14%"),
@@ -109,8 +111,6 @@ METRIC_TEXT: dict[str, tuple[str, str]] = {
     "prompt_align": ("Prompt align", "share of focused prompts whose every dimension is addressed"),
     "empty_rate": ("Empty", "share of empty critiques"),
     "truncated_rate": ("Truncated", "share of critiques cut off"),
-    "pass^3": ("pass^3", "share of sets answered right in all three orders"),
-    "ap@1": ("ap@1", "share answered right, mean over the three orders"),
     "order_flip_rate": ("Order flips", "share of sets whose chosen image changes with the order"),
     "share": ("Share", "share of answers"),
     **{
@@ -164,6 +164,16 @@ def shown(text: str) -> str:
     """
     flat = " ".join(_INVISIBLE.sub("\ufffd", well_formed(text)).split())
     return "".join("\ufffd" if unicodedata.category(char) in {"Cc", "Cn", "Co"} else char for char in flat)
+
+
+def split_name(model: str) -> tuple[str, str]:
+    """Organisation with its slash, and name, of ORG/NAME; anything else is all name.
+
+    >>> split_name("org/model"), split_name("GPT-5.2")
+    (('org/', 'model'), ('', 'GPT-5.2'))
+    """
+    organisation, slash, name = model.partition("/")
+    return (organisation + slash, name) if organisation and name and "/" not in name else ("", model)
 
 
 def short(text: str, width: int) -> str:

@@ -113,7 +113,7 @@ def contextcanvas_rows() -> list[BoardRow]:
             "contextcanvas",
             row["model"],
             group=row["group"],
-            source=content["source"] + (", audits: Tables S7 to S9" if row["model"] in diagnostics else ""),
+            source=content["source"] + ("; audits: S7 to S9" if row["model"] in diagnostics else ""),
             n=cases,
             metrics=metrics(row),
             breakdowns=diagnostics.get(row["model"], {}),

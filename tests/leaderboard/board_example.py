@@ -161,7 +161,10 @@ def _vab(ability: float, own: random.Random) -> dict[str, Any]:
             "domain": _choices(skill, own, _DOMAINS),
             "substyle": _choices(skill, own, dict.fromkeys(_SUBSTYLES, 40)),
             "n_images": {
-                size: {"ap@1": share(1.6 * skill / int(size) ** 0.7, n), "pass^3": share(skill**1.5 / int(size) ** 0.9, n)}
+                size: {
+                    "ap@1": share(1.6 * skill / int(size) ** 0.7, n),
+                    "pass^3": share(skill**1.5 / int(size) ** 0.9, n),
+                }
                 for size, n in _SIZES.items()
             },
             "chosen_position": positions,
@@ -210,7 +213,14 @@ def runs(models: Sequence[tuple[str, str, Status, float]] = MODELS) -> list[Boar
     model, evaluator, status, ability = models[0]
     own = random.Random("extra")
     rows.append(
-        run(model, evaluator, status, "vab_tb1_greedy", "vab", **_vab(ability, own) | {"decoding": "greedy, 4096 tokens"})
+        run(
+            model,
+            evaluator,
+            status,
+            "vab_tb1_greedy",
+            "vab",
+            **_vab(ability, own) | {"decoding": "greedy, 4096 tokens"},
+        )
     )
     rows.append(
         run(
