@@ -64,9 +64,9 @@ def run(model: str, evaluator: str, status: Status, task: str, benchmark: str, *
         evaluator=evaluator,
         benchmark=benchmark,
         task=task,
-        version="1-A",
         entry=entry,
         **{
+            "version": "1-A",
             "prompt": f"{benchmark}-1 (5d0c77e1)",
             "decoding": "greedy, 800 tokens",
             "date": "2026-09-14",
