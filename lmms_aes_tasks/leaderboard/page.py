@@ -437,10 +437,16 @@ def write_site(board: Board, folder: Path, title: str = TITLE) -> list[str]:
     Raises:
         PredictionError: The folder is in use for something else.
     """
+    check_folder(folder.resolve())  # before the work
+    return write_files(site_files(board, title), folder)
+
+
+def write_files(files: Mapping[str, str], folder: Path) -> list[str]:
+    """Write a site's files, all of them or none, and the marker that says they are ours; else as `write_site`."""
     folder = folder.resolve()
     check_folder(folder)
-    files = site_files(board, title)
-    files[MARKER] = json.dumps({"site": "lmms-aes-tasks", "files": sorted(files)}, indent=1) + "\n"
+    marker = json.dumps({"site": "lmms-aes-tasks", "files": sorted(files)}, indent=1) + "\n"
+    files = {**files, MARKER: marker}
     folder.parent.mkdir(parents=True, exist_ok=True)
     new = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".tmp", dir=folder.parent))
     try:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 from lmms_aes_tasks.leaderboard.page_tables import current, group_order, status_class, variant_of
-from lmms_aes_tasks.leaderboard.page_text import Family, number, short, shown
+from lmms_aes_tasks.leaderboard.page_text import Family, number, short, shown, variant_label
 from lmms_aes_tasks.leaderboard.schema import BoardRow, Metric, Status
 
 if TYPE_CHECKING:
@@ -190,7 +190,7 @@ def _labels(rows: Sequence[BoardRow], family: Family) -> list[str]:
     """A name a row; where a model is there several times, with what sets the run apart."""
 
     def apart_by(row: BoardRow) -> tuple[str, ...]:
-        return (variant_of(row, family).replace("_", " ") or "main", row.prompt or "", row.decoding or "", row.key)
+        return (variant_label(variant_of(row, family)) or "main", row.prompt or "", row.decoding or "", row.key)
 
     names = [shown(row.model) for row in rows]
     labels = []
@@ -448,7 +448,7 @@ def context_plots(rows: Sequence[BoardRow], family: Family) -> list[Plot]:
         gold = gold_yes_rate()
         caption = (
             f"Share of Yes on the two-option cases, against {gold}% in the gold labels. Right of the line a model "
-            "accepts too much, left of it it rejects too much; meeting the line does not make the answers right."
+            "accepts too much, left of the line it rejects too much. Meeting the line does not make the answers right."
         )
         line = (gold, f"gold {gold}%")
         plots.append(dot_plot(f"{family.task}-yes-rate", "Yes rate against gold", caption, points, "Yes rate, %", line))
@@ -461,7 +461,7 @@ def selection_plots(rows: Sequence[BoardRow], family: Family) -> list[Plot]:
     if points := _points(rows, family, "ap@1", "pass^3"):
         caption = (
             "Right on average over three orders, against right in all three. On the dotted line the order "
-            "plays no part; on the dashed one its three answers are as independent as on sets of equal difficulty."
+            "plays no part; the dashed line is where a model would be that answers each order anew, on equally hard sets."
         )
         curves = (("order plays no part", lambda x: x), ("independent answers", lambda x: 100 * (x / 100) ** 3))
         name = f"{family.task}-order"

@@ -21,6 +21,7 @@ from lmms_aes_tasks.leaderboard.page_text import (
     slug,
     split_name,
     unit_suffix,
+    variant_label,
 )
 from lmms_aes_tasks.leaderboard.schema import Board, BoardRow, Metric
 
@@ -278,7 +279,7 @@ def _row_view(row: BoardRow, family: Family, cells: Sequence[Cell], full: int) -
         status_meaning=meaning,
         source=shown(row.source or ""),
         group=shown(row.group),
-        variant=variant_of(row, family).replace("_", " "),
+        variant=variant_label(variant_of(row, family)),
         version=shown(row.version or ""),
         prompt=shown(row.prompt or ""),
         decoding=shown(row.decoding or ""),

@@ -199,6 +199,18 @@ def slug(readable: str, identity: str) -> str:
     return f"{plain}-{digest}" if plain else digest
 
 
+_VARIANTS = {"cot": "CoT", "artcot": "ArtCoT"}
+
+
+def variant_label(name: str) -> str:
+    """A variant's printed name; empty for the main task.
+
+    >>> variant_label("artcot_no_style")
+    'ArtCoT no style'
+    """
+    return " ".join(_VARIANTS.get(word, word) for word in name.split("_"))
+
+
 def metric_label(name: str) -> str:
     """A metric's printed name."""
     return METRIC_TEXT[name][0] if name in METRIC_TEXT else shown(name).replace("_", " ")

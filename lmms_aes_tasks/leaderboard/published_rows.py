@@ -255,7 +255,11 @@ _LEVELS = {"artist": "fineartbench_2afc_global", "task": "fineartbench_2afc_inst
 def _p(value: float | str) -> Metric:
     if isinstance(value, str):
         return Metric(
-            value=None, n=UNKNOWN_N, unit="p", higher_is_better=None, reason=f"p {value}: the paper prints no more"
+            value=None,
+            n=UNKNOWN_N,
+            unit="p",
+            higher_is_better=None,
+            reason=f"p {value.replace('<', '< ')}: the paper prints no more",
         )
     return Metric(value=value, n=UNKNOWN_N, unit="p", higher_is_better=None)
 

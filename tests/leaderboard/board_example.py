@@ -35,7 +35,8 @@ MODELS: tuple[tuple[str, str, Status, float], ...] = (
 def share(value: float, n: int, better: bool | None = True) -> Metric:
     """A share of n items, with an interval of about the width that its size gives."""
     numerator = round(value * n)
-    value, half = numerator / n, 1.96 * (value * (1 - value) / n) ** 0.5
+    value = numerator / n
+    half = 1.96 * (value * (1 - value) / n) ** 0.5
     return Metric(
         value=value,
         n=n,

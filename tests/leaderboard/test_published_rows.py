@@ -136,7 +136,7 @@ def test_fineartbench_rho_with_p() -> None:
     gemini = row("fineartbench", "Gemini 1.5-flash", "fineartbench_2afc_global_artcot")
     rho, p = gemini.metrics["artist_bt_rho_official"], gemini.metrics["artist_bt_p_official"]
     assert (rho.value, rho.unit) == (0.741, "rho")
-    assert (p.value, p.unit, p.reason) == (None, "p", "p <0.001: the paper prints no more")
+    assert (p.value, p.unit, p.reason) == (None, "p", "p < 0.001: the paper prints no more")
     task = row("fineartbench", "GPT-4o", "fineartbench_2afc_instance_cot")
     assert task.metrics["task_elo_rho_official"].value == 0.299
     assert task.metrics["task_elo_p_official"].value == 0.097
