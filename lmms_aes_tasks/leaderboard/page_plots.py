@@ -461,7 +461,7 @@ def selection_plots(rows: Sequence[BoardRow], family: Family) -> list[Plot]:
     if points := _points(rows, family, "ap@1", "pass^3"):
         caption = (
             "Right on average over three orders, against right in all three. On the dotted line the order "
-            "plays no part; the dashed line is where a model would be that answers each order anew, on equally hard sets."
+            "plays no part; the dashed line is where a model would be that answers each order anew, on sets as hard."
         )
         curves = (("order plays no part", lambda x: x), ("independent answers", lambda x: 100 * (x / 100) ** 3))
         name = f"{family.task}-order"
