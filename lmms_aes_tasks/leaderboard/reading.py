@@ -25,8 +25,8 @@ RESPONSES_FOLDER = "responses"
 MAX_JSON_BYTES = 8 * 1024 * 1024
 """Of an entry or a verification; the largest of ours (every breakdown of FineArtBench) is a hundredth of it."""
 MAX_BOARD_BYTES = 256 * 1024 * 1024
-MAX_FILE_BYTES = 100 * 1000 * 1000
-"""Of a file of responses: GitHub takes no larger one."""
+MAX_FILE_BYTES = 256 * 1024 * 1024
+"""Of a file of responses; GitHub itself takes none above 100 MB."""
 MAX_CONTENT_BYTES = 512 * 1024 * 1024
 MAX_LINE_BYTES = 32 * 1024 * 1024
 _MAX_WINDOW = 8 * 1024 * 1024
