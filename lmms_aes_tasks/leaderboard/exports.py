@@ -11,12 +11,15 @@ import io
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lmms_aes_tasks.leaderboard.headlines import headline_of
 from lmms_aes_tasks.leaderboard.merge import model_segment
 from lmms_aes_tasks.leaderboard.reading import LeaderboardError
 from lmms_aes_tasks.leaderboard.schema import BoardRow, Entry, Metric, Unit
+
+if TYPE_CHECKING:
+    from lmms_aes_tasks.sources import SourceCard
 
 EEE_VERSION = "0.2.2"
 """Version of Every Eval Ever's aggregate form that is written (evaleval/every_eval_ever, eval.schema.json)."""
@@ -69,27 +72,33 @@ class Export:
 # -- What is exported of runs -----------------------------------------------------------------------------------------
 
 
-def _card_title(benchmark: str) -> str:
+_DEMO = "_demo"
+
+
+def _card_of(row: BoardRow) -> SourceCard | None:
+    """The card of a row's data (a demo has its own); None for a benchmark that is none of ours."""
     from lmms_aes_tasks.records import SourceError
     from lmms_aes_tasks.sources import read_card
 
     try:
-        return read_card(benchmark).title
-    except SourceError:
-        return benchmark
-
-
-def _dataset_of(benchmark: str, source: Source) -> str | None:
-    """The data set of a benchmark on the Hub; None where none is known."""
-    from lmms_aes_tasks.records import SourceError
-    from lmms_aes_tasks.sources import read_card
-
-    if benchmark in source.datasets:
-        return source.datasets[benchmark]
-    try:
-        return read_card(benchmark).hub_id or None
+        return read_card(f"{row.benchmark}{_DEMO}" if row.task.endswith(_DEMO) else row.benchmark)
     except SourceError:
         return None
+
+
+def _title_of(row: BoardRow) -> str:
+    card = _card_of(row)
+    return row.benchmark if card is None else card.title
+
+
+def _dataset_of(row: BoardRow, source: Source) -> str | None:
+    """The data set of a row on the Hub; None where none is known, and for a demo."""
+    if row.task.endswith(_DEMO):
+        return None
+    if row.benchmark in source.datasets:
+        return source.datasets[row.benchmark]
+    card = _card_of(row)
+    return None if card is None else card.hub_id or None
 
 
 def _runs(source: Source) -> list[BoardRow]:
@@ -155,8 +164,10 @@ def hf_eval_results(source: Source) -> Export:
         for row in rows:
             name = headline_of(row.benchmark, row.task)
             metric = row.metrics.get(name or "")
-            dataset = _dataset_of(row.benchmark, source)
-            if dataset is None:
+            dataset = _dataset_of(row, source)
+            if row.task.endswith(_DEMO):
+                notes.append(f"{row.key}: a demo's data is generated, and on no Hub")
+            elif dataset is None:
                 notes.append(f"{row.key}: {row.benchmark} has no data set on the Hub; name one with --dataset")
             elif metric is None or metric.value is None:
                 notes.append(f"{row.key}: has no {name}")
@@ -188,8 +199,8 @@ def model_index(source: Source) -> Export:
             EvalResult(
                 task_type="image-text-to-text",
                 task_name=row.task,
-                dataset_type=_dataset_of(row.benchmark, source) or row.benchmark,
-                dataset_name=_card_title(row.benchmark),
+                dataset_type=_dataset_of(row, source) or row.benchmark,
+                dataset_name=_title_of(row),
                 dataset_config=row.task,
                 metric_type=name,
                 metric_name=name,
@@ -251,8 +262,8 @@ def _eee_obstacle(metric: Metric) -> str | None:
 
 
 def _eee_source_data(row: BoardRow, source: Source) -> dict[str, Any]:
-    dataset = _dataset_of(row.benchmark, source)
-    found: dict[str, Any] = {"dataset_name": _card_title(row.benchmark)}
+    dataset = _dataset_of(row, source)
+    found: dict[str, Any] = {"dataset_name": _title_of(row)}
     if dataset is None:
         return found | {"source_type": "other"}
     found |= {"source_type": "hf_dataset", "hf_repo": dataset}
@@ -478,7 +489,7 @@ def _latex_table(benchmark: str, rows: Sequence[BoardRow]) -> str:
     lines = [
         "\\begin{table}",
         "\\centering",
-        f"\\caption{{{latex_text(_card_title(benchmark))}. Fractions are percentages; the best of a task is bold. "
+        f"\\caption{{{latex_text(_title_of(rows[0]))}. Fractions are percentages; the best of a task is bold. "
         "$^{s}$: self-reported, $^{p}$: from the paper, others were recomputed.}",
         f"\\begin{{tabular}}{{l{'r' * (len(names) + 1)}}}",
         "\\toprule",
@@ -496,8 +507,8 @@ def _latex_table(benchmark: str, rows: Sequence[BoardRow]) -> str:
 
 
 def latex_tables(source: Source) -> Export:
-    """One table a benchmark, with booktabs; superseded rows are left out."""
-    rows = [row for row in source.rows if not row.superseded]
+    """One table a benchmark, with booktabs; superseded rows, and rows of breakdowns alone, are left out."""
+    rows = [row for row in source.rows if row.metrics and not row.superseded]
     tables = [
         _latex_table(benchmark, [row for row in rows if row.benchmark == benchmark])
         for benchmark in sorted({row.benchmark for row in rows})

@@ -164,6 +164,17 @@ def test_eval_results_hold_one_result_a_task_and_say_what_they_leave_out() -> No
     )
 
 
+def test_a_demo_is_no_result_of_the_benchmark() -> None:
+    demo = made(key="k/d", task="vab_top1_demo")
+    with pytest.raises(LeaderboardError) as error:
+        hf_eval_results(Source([demo], datasets={"vab": "org/set"}))
+    assert str(error.value).endswith("\n  - k/d: a demo's data is generated, and on no Hub")
+    (result,) = yaml.safe_load(only(model_index(Source([demo]))))["model-index"][0]["results"]
+    assert result["dataset"]["type"] == "vab"
+    log = json.loads(only(every_eval_ever(Source([demo]))))
+    assert log["evaluation_results"][0]["source_data"]["source_type"] == "other"
+
+
 def test_model_index_is_read_back_by_the_library() -> None:
     row = made()
     export = model_index(Source([row, PAPER]))
@@ -382,9 +393,10 @@ def test_latex_has_a_table_a_benchmark_and_the_best_of_each_column_bold() -> Non
             zip(metrics, ("recomputed", "self-reported", "published"), (3, 3, None), strict=True)
         )
     ]
+    bare = made(key="k8", model="org/bare", metrics={})
     hidden = made(key="k9", model="org/hidden", superseded=True)
     other = made(key="c", benchmark="contextcanvas", task="contextcanvas", metrics={"accuracy": Metric(value=1.0, n=2)})
-    text = only(latex_tables(Source([*rows, hidden, other])))
+    text = only(latex_tables(Source([*rows, bare, hidden, other])))
     assert text.count("\\begin{tabular}") == 2
     assert text.count("\\toprule") == text.count("\\bottomrule") == 2
     assert "hidden" not in text
