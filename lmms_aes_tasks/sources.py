@@ -247,16 +247,20 @@ def _warn_of_newer_records(card: SourceCard, path: Path) -> None:
         )
 
 
-def canonical_file(card: SourceCard) -> Path:
+def canonical_file(card: SourceCard, data: Path | None = None) -> Path:
     """The canonical Parquet file of a benchmark, made first where it is not there yet.
 
     A folder with JSON, JSONL or foreign Parquet is imported into the cache, once per state of the folder, so that
     every image is known to decode before a run starts.
 
+    Args:
+        card: The benchmark.
+        data: A folder or file that the user names.
+
     Raises:
         SourceError: The data is not there, or not sound.
     """
-    path = locate(card)
+    path = locate(card, data)
     schema = schema_of(card)
     if is_canonical(path, schema):
         _warn_of_newer_records(card, path)
