@@ -18,6 +18,7 @@ from lmms_aes_tasks.utils.answers import PARSER_VERSION, OptionAnswer, parse_opt
 from lmms_aes_tasks.utils.images import Fit, contact_sheet, fit_image, load_image
 from lmms_aes_tasks.utils.prompts import Prompt
 from lmms_aes_tasks.utils.suitability import Decision, suitability_score
+from lmms_aes_tasks.utils.unicode_text import well_formed
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -305,11 +306,6 @@ def decide(case_id: str, response: str, options: Sequence[tuple[str, str]], gold
     return Decision(case_id, parsed.answer, gold, tuple(option_id for option_id, _ in options)), parsed
 
 
-def _writable(text: str) -> str:
-    """Text that the harness can write: half a surrogate pair, which JSON may hold, would break the samples file."""
-    return text.encode("utf-8", "replace").decode("utf-8")
-
-
 def process_results(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, Any]:
     """One document's record and, for each metric, its decision.
 
@@ -326,7 +322,7 @@ def process_results(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str,
         "gold": decision.gold,
         "rule": parsed.rule,
         "confidence": parsed.confidence,
-        "reason": _writable(parsed.reason[:_MAX_REASON_CHARS]) if parsed.reason else None,
+        "reason": well_formed(parsed.reason[:_MAX_REASON_CHARS]) if parsed.reason else None,
         "options": [list(pair) for pair in options],
         "parser": PARSER_VERSION,
     }

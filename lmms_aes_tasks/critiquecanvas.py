@@ -99,9 +99,9 @@ def _text(value: Any) -> str:
 
 
 def instruction_text(value: str) -> str:
-    """An instruction without LLaVA's `<image>` placeholders.
+    r"""An instruction without LLaVA's `<image>` placeholders.
 
-    >>> instruction_text("<image>\\nCritique this.")
+    >>> instruction_text("<image>\nCritique this.")
     'Critique this.'
     """
     return _PLACEHOLDER.sub("", value).strip()

@@ -65,18 +65,19 @@ DEGRADATIONS: Mapping[str, Callable[[Image.Image, float], Image.Image]] = {
 """Each takes a picture and a strength in [0, 1]; even 0 is a visible fault."""
 
 
-def _photograph(image: Image.Image) -> Image.Image:
+def as_photograph(image: Image.Image) -> Image.Image:
+    """The picture as it is."""
     return image
 
 
-def _painting(image: Image.Image) -> Image.Image:
+def as_painting(image: Image.Image) -> Image.Image:
     """Flat patches, as a brush leaves them."""
     from PIL import ImageEnhance, ImageFilter
 
     return ImageEnhance.Color(image.filter(ImageFilter.ModeFilter(9))).enhance(1.4)
 
 
-def _illustration(image: Image.Image) -> Image.Image:
+def as_illustration(image: Image.Image) -> Image.Image:
     """Few colours and dark outlines, as in a comic."""
     from PIL import ImageChops, ImageFilter, ImageOps
 
@@ -86,9 +87,9 @@ def _illustration(image: Image.Image) -> Image.Image:
 
 
 _DOMAINS: Mapping[str, Callable[[Image.Image], Image.Image]] = {
-    "fine-art": _painting,
-    "illustration": _illustration,
-    "photograph": _photograph,
+    "fine-art": as_painting,
+    "illustration": as_illustration,
+    "photograph": as_photograph,
 }
 
 

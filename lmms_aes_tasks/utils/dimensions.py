@@ -6,6 +6,7 @@ version of their own.
 
 from __future__ import annotations
 
+import collections
 import functools
 import json
 import re
@@ -46,32 +47,48 @@ class Triggers:
     Attributes:
         version: Raised with every change.
         dimension_of: Trigger, in lower case with single spaces, to its dimension.
+        names: Those triggers that name the dimension itself, as instructions do.
     """
 
     version: str
     dimension_of: Mapping[str, str]
+    names: frozenset[str]
 
 
-@functools.cache
-def triggers() -> Triggers:
-    """The lists in the data file, each trigger with its plural in -s.
+def _checked(dimension_of: dict[str, str], dimension: str, trigger: str) -> str:
+    if " ".join(_WORD.findall(trigger)) != trigger:
+        raise ValueError(f"trigger {trigger!r}: use lower-case letters a to z and single spaces")
+    if dimension_of.setdefault(trigger, dimension) != dimension:
+        raise ValueError(f"trigger {trigger!r} stands under {dimension_of[trigger]} and {dimension}: keep one")
+    return trigger
+
+
+def read_triggers(path: Path) -> Triggers:
+    """Read trigger lists, each trigger with its plural in -s.
 
     Raises:
-        ValueError: A dimension is missing or unknown, or a trigger stands under two.
+        ValueError: A dimension is missing or unknown, a trigger stands under two, or is no lower-case phrase.
     """
-    content = json.loads(TRIGGERS_PATH.read_text("utf-8"))
+    content = json.loads(path.read_text("utf-8"))
     found = content["dimensions"]
     if tuple(found) != DIMENSIONS:
         raise ValueError(f"dimensions are {', '.join(found)}: use {', '.join(DIMENSIONS)}, in this order")
     dimension_of: dict[str, str] = {}
-    for dimension, words in found.items():
-        for word in words:
-            if " ".join(_WORD.findall(word)) != word:
-                raise ValueError(f"trigger {word!r}: use lower-case letters a to z and single spaces")
-            if dimension_of.setdefault(word, dimension) != dimension:
-                raise ValueError(f"trigger {word!r} stands under {dimension_of[word]} and {dimension}: keep one")
-    plurals = {f"{word}s": dimension for word, dimension in dimension_of.items()}
-    return Triggers(str(content["version"]), plurals | dimension_of)
+    names: list[str] = []
+    for dimension, lists in found.items():
+        names += [_checked(dimension_of, dimension, trigger) for trigger in lists["names"]]
+        for trigger in lists["terms"]:
+            _checked(dimension_of, dimension, trigger)
+    plurals = {f"{trigger}s": dimension for trigger, dimension in dimension_of.items()}
+    return Triggers(
+        str(content["version"]), plurals | dimension_of, frozenset(names) | {f"{trigger}s" for trigger in names}
+    )
+
+
+@functools.cache
+def triggers() -> Triggers:
+    """Our lists."""
+    return read_triggers(TRIGGERS_PATH)
 
 
 @functools.cache
@@ -81,10 +98,10 @@ def _pattern() -> re.Pattern[str]:
 
 
 def without_markers(text: str) -> str:
-    """The text without light Markdown: heading marks, quotes, list marks, asterisks, underscores, backticks, tildes.
+    r"""The text without light Markdown: heading marks, quotes, list marks, asterisks, underscores, backticks, tildes.
 
-    >>> without_markers("## Color\\n- a **warm** tone")
-    'Color\\na warm tone'
+    >>> without_markers("## Color\n- a **warm** tone")
+    'Color\na warm tone'
     """
     return _MARKERS.sub("", text)
 
@@ -107,6 +124,10 @@ def _spaced(text: str) -> str:
     return _GAP.sub(joint, without_markers(text).lower())
 
 
+def _matches(text: str) -> list[str]:
+    return [match.group() for match in _pattern().finditer(_spaced(text))]
+
+
 def mentions(text: str) -> dict[str, int]:
     """How often a text names each dimension; dimensions that it does not name are left out.
 
@@ -116,20 +137,17 @@ def mentions(text: str) -> dict[str, int]:
     >>> mentions("Leading lines and a color palette; the palette is warm.")
     {'Composition': 1, 'Color': 2}
     """
-    dimension_of = triggers().dimension_of
-    counts = dict.fromkeys(DIMENSIONS, 0)
-    for match in _pattern().finditer(_spaced(text)):
-        counts[dimension_of[match.group()]] += 1
-    return {dimension: count for dimension, count in counts.items() if count}
+    counts = collections.Counter(triggers().dimension_of[trigger] for trigger in _matches(text))
+    return {dimension: counts[dimension] for dimension in DIMENSIONS if counts[dimension]}
 
 
 def current_question(instruction: str) -> str:
-    """An instruction without few-shot examples (S2.3.2; how they are recognised is our reading).
+    r"""An instruction without few-shot examples (S2.3.2; how they are recognised is our reading).
 
     Where a paragraph begins with "Example", what counts is the text after the last line that begins with "Question:",
     "Instruction:", "Task:" or the like; without such a line, every paragraph that does not begin with "Example".
 
-    >>> current_question("Example 1: How is the lighting? Soft.\\n\\nQuestion: What of the mood?")
+    >>> current_question("Example 1: How is the lighting? Soft.\n\nQuestion: What of the mood?")
     'What of the mood?'
     """
     paragraphs = re.split(r"\n[ \t]*\n", instruction)
@@ -146,7 +164,13 @@ def current_question(instruction: str) -> str:
 def focus(instruction: str) -> tuple[str, ...]:
     """The dimensions that an instruction names, in the order of `DIMENSIONS`; none for a generic one.
 
-    >>> focus("Describe the colour palette of this image.")
+    Only names count ("colour", "palette"), not every word that speaks of a dimension ("a red roof").
+
+    >>> focus("Describe the colour palette of this abstract image.")
     ('Color',)
     """
-    return tuple(mentions(current_question(instruction)))
+    found = triggers()
+    named = {
+        found.dimension_of[trigger] for trigger in _matches(current_question(instruction)) if trigger in found.names
+    }
+    return tuple(dimension for dimension in DIMENSIONS if dimension in named)

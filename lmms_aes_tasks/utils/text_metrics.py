@@ -58,7 +58,7 @@ class BleuStatistics:
 
 @functools.cache
 def _bleu() -> Any:
-    from sacrebleu.metrics import BLEU
+    from sacrebleu.metrics.bleu import BLEU
 
     return BLEU(max_ngram_order=MAX_ORDER, effective_order=True, smooth_method="exp")
 
@@ -95,7 +95,7 @@ def bleu_of_sums(sums: npt.NDArray[np.int64]) -> float:
         effective_order=True,
         max_ngram_order=MAX_ORDER,
     )
-    return float(found.score) / 100
+    return min(1.0, float(found.score) / 100)  # a perfect match is 100.00000000000004 there
 
 
 class _CachedStemmer:

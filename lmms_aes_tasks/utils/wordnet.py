@@ -12,25 +12,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+# fmt: off
 _LEXICOGRAPHER_FILES = (
     ("adj", ("all", "pert")),
     ("adv", ("all",)),
-    (
-        "noun",
-        tuple(
-            "Tops act animal artifact attribute body cognition communication event feeling food group location motive "
-            "object person phenomenon plant possession process quantity relation shape state substance time".split()
-        ),
-    ),
-    (
-        "verb",
-        tuple(
-            "body change cognition communication competition consumption contact creation emotion motion perception "
-            "possession social stative weather".split()
-        ),
-    ),
+    ("noun", ("Tops", "act", "animal", "artifact", "attribute", "body", "cognition", "communication", "event",
+              "feeling", "food", "group", "location", "motive", "object", "person", "phenomenon", "plant",
+              "possession", "process", "quantity", "relation", "shape", "state", "substance", "time")),
+    ("verb", ("body", "change", "cognition", "communication", "competition", "consumption", "contact", "creation",
+              "emotion", "motion", "perception", "possession", "social", "stative", "weather")),
     ("adj", ("ppl",)),
 )
+# fmt: on
 _PART_OF_SPEECH = {"noun": 1, "verb": 2, "adj": 3, "adv": 4}
 _DATABASE_FILES = (
     *(f"{kind}.{part}" for kind in ("data", "index") for part in ("adj", "adv", "noun", "verb")),

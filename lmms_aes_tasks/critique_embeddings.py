@@ -1,0 +1,327 @@
+"""Which encoders score critiques, where they are had from, and their metrics inside a run of the harness."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from lmms_aes_tasks import sources
+from lmms_aes_tasks.records import IMAGES_COLUMN
+from lmms_aes_tasks.utils.embeddings import (
+    BertEncoder,
+    ClipEncoder,
+    EncoderError,
+    Progress,
+    SentenceEncoder,
+    bert_f1,
+    cosine,
+    device_in_use,
+    image_values,
+    keep_images,
+    text_values,
+)
+from lmms_aes_tasks.utils.images import load_image
+from lmms_aes_tasks.utils.vector_store import VectorStore
+
+if TYPE_CHECKING:
+    from lmms_aes_tasks.critiquecanvas import CritiqueText
+
+SWITCH_ENV = "LMMS_AES_EMBEDDINGS"
+"""`off` leaves the embedding metrics to `lmms-aes score critiquecanvas`."""
+NOT_COMPUTED = "not computed"
+_Encoder = TypeVar("_Encoder")
+_SKIPPED_FILES = ("*.h5", "*.msgpack", "*.onnx", "*.ot", "onnx/*", "openvino/*", "coreml/*", "*.tflite", "*.md")
+"""Other formats of the same weights on the Hub."""
+
+
+@dataclass(frozen=True)
+class Encoders:
+    """The encoders of the three metrics: folders, or names on the Hub with an optional `@revision`.
+
+    Attributes:
+        bert: For BERT-F1.
+        bert_layers: Its layer; None for bert-score's own choice for the model.
+        sbert: For SBERT-Cos.
+        clip: For the CLIP cosine: OpenAI's ViT-B/32 (openai/clip-vit-base-patch32) in open_clip's form.
+    """
+
+    bert: str = "microsoft/deberta-base-mnli"
+    bert_layers: int | None = None
+    sbert: str = "sentence-transformers/all-mpnet-base-v2"
+    clip: str = "timm/vit_base_patch32_clip_224.openai"
+
+
+_VARIABLES = {
+    "bert": "LMMS_AES_BERT",
+    "bert_layers": "LMMS_AES_BERT_LAYERS",
+    "sbert": "LMMS_AES_SBERT",
+    "clip": "LMMS_AES_CLIP",
+}
+
+
+def encoders_in_environment(environment: Mapping[str, str] | None = None) -> Encoders:
+    """The encoders that the environment names, else the paper's.
+
+    Raises:
+        EncoderError: The layer is no whole number.
+    """
+    environment = os.environ if environment is None else environment
+    given: dict[str, Any] = {
+        name: environment[variable].strip()
+        for name, variable in _VARIABLES.items()
+        if environment.get(variable, "").strip()
+    }
+    if "bert_layers" in given:
+        if not given["bert_layers"].isdigit():
+            raise EncoderError(f"${_VARIABLES['bert_layers']} is {given['bert_layers']!r}: give a layer, 1 or more")
+        given["bert_layers"] = int(given["bert_layers"])
+    return Encoders(**given)
+
+
+def wanted_in_runs() -> bool:
+    """Whether a run of the harness computes the embedding metrics (`$LMMS_AES_EMBEDDINGS`, on unless `off`).
+
+    Raises:
+        EncoderError: The variable holds something else.
+    """
+    value = os.environ.get(SWITCH_ENV, "").strip().lower() or "on"
+    if value not in {"on", "off"}:
+        raise EncoderError(f"${SWITCH_ENV} is {value!r}: use on or off")
+    return value == "on"
+
+
+# -- Getting encoders -------------------------------------------------------------------------------------------------
+
+
+def _folder_digest(folder: Path) -> str:
+    """Digest of a folder's files, by content: what tells two local models of one name apart."""
+    digest = hashlib.sha256()
+    for path in sorted(item for item in folder.rglob("*") if item.is_file() and not item.name.startswith(".")):
+        digest.update(str(path.relative_to(folder)).encode())
+        with path.open("rb") as content:
+            while block := content.read(1 << 20):
+                digest.update(block)
+    return digest.hexdigest()[:16]
+
+
+def locate_encoder(name: str) -> tuple[Path, str]:
+    """A model's folder and its identity: `name@commit` of the Hub, `local@digest` of a folder.
+
+    Args:
+        name: A folder, or a name on the Hub with an optional `@revision`.
+
+    Raises:
+        EncoderError: It is neither, or the Hub cannot be reached and the model is not in its cache.
+    """
+    folder = Path(name).expanduser()
+    if folder.is_dir():
+        return folder, f"local@{_folder_digest(folder)}"
+    import huggingface_hub
+
+    repository, _, revision = name.partition("@")
+    try:
+        found = huggingface_hub.snapshot_download(
+            repository, revision=revision or None, ignore_patterns=list(_SKIPPED_FILES)
+        )
+    except Exception as error:  # the Hub's client raises many kinds, and each means that the model is not to be had
+        reason = f"{type(error).__name__}: {error}".splitlines()[0]
+        raise EncoderError(
+            f"{name}: no such folder, and it could not be had from the Hub ({reason}). Give a folder, log in with "
+            "`hf auth login`, or leave this metric out."
+        ) from None
+    return Path(found), f"{repository}@{Path(found).name}"
+
+
+def _layers(name: str, given: int | None) -> int:
+    if given is not None:
+        return given
+    from bert_score.utils import model2layers
+
+    known: int | None = model2layers.get(name.partition("@")[0])
+    if known is None:
+        raise EncoderError(
+            f"{name}: bert-score names no layer for this model. Give one with --bert-layers or "
+            f"${_VARIABLES['bert_layers']}."
+        )
+    return known
+
+
+@functools.lru_cache(maxsize=1)
+def bert_encoder(name: str, layers: int | None, device: str) -> BertEncoder:
+    """The encoder of BERT-F1, loaded once.
+
+    Raises:
+        EncoderError: It cannot be had or used.
+    """
+    chosen = _layers(name, layers)
+    folder, identity = locate_encoder(name)
+    return _loaded(name, lambda: BertEncoder(folder, chosen, identity, device))
+
+
+@functools.lru_cache(maxsize=1)
+def sentence_encoder(name: str, device: str) -> SentenceEncoder:
+    """The encoder of SBERT-Cos, loaded once.
+
+    Raises:
+        EncoderError: It cannot be had or used.
+    """
+    folder, identity = locate_encoder(name)
+    return _loaded(name, lambda: SentenceEncoder(folder, identity, device))
+
+
+@functools.lru_cache(maxsize=1)
+def clip_encoder(name: str, device: str) -> ClipEncoder:
+    """The encoder of the CLIP cosine, loaded once.
+
+    Raises:
+        EncoderError: It cannot be had or used.
+    """
+    folder, identity = locate_encoder(name)
+    openai_weights = name.partition("@")[0].endswith(".openai")
+    return _loaded(name, lambda: ClipEncoder(folder, identity, device, quick_gelu=openai_weights))
+
+
+def _loaded(name: str, load: Callable[[], _Encoder]) -> _Encoder:
+    try:
+        return load()
+    except (OSError, ValueError, KeyError, RuntimeError, FileNotFoundError) as error:
+        reason = f"{type(error).__name__}: {error}".splitlines()[0]
+        raise EncoderError(f"{name}: cannot be loaded ({reason}). Is it a model of the right kind?") from None
+
+
+# -- Values -----------------------------------------------------------------------------------------------------------
+
+
+def embedding_store() -> VectorStore:
+    """Where matrices of references, features of images and values are kept, below `$LMMS_AES_CACHE`."""
+    return VectorStore(sources.cache_root() / "critiquecanvas" / "embeddings.sqlite")
+
+
+@dataclass(frozen=True)
+class Embedded:
+    """Values of one metric.
+
+    Attributes:
+        values: One an item, in the order given; NaN where the image does not decode.
+        encoder: Its identity.
+        problems: Id of the item and why its image does not decode.
+    """
+
+    values: npt.NDArray[np.float64]
+    encoder: str
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class EmbeddingCase:
+    """One critique for the encoders.
+
+    Attributes:
+        id: Id of the record.
+        text: The critique.
+        reference: Its reference.
+        image: Gives the image file's content, when asked.
+    """
+
+    id: str
+    text: str
+    reference: str
+    image: Callable[[], bytes]
+
+
+def embed(
+    metric: str, cases: Sequence[EmbeddingCase], encoders: Encoders, store: VectorStore, shown: bool = False
+) -> Embedded:
+    """Values of `bert_f1`, `sbert_cos` or `clip_cos`, in the order of the cases.
+
+    Images are read one at a time and decoded a batch at a time, so memory does not grow with their number.
+
+    Raises:
+        EncoderError: The encoder cannot be had.
+        ValueError: The metric is none of the three.
+    """
+    device = device_in_use()
+    progress = Progress(shown, metric)
+    pairs = [(case.text, case.reference) for case in cases]
+    if metric == "bert_f1":
+        bert = bert_encoder(encoders.bert, encoders.bert_layers, device)
+        return Embedded(text_values(pairs, bert, store, bert_f1, progress), bert.identity)
+    if metric == "sbert_cos":
+        sentences = sentence_encoder(encoders.sbert, device)
+        return Embedded(text_values(pairs, sentences, store, cosine, progress), sentences.identity)
+    if metric != "clip_cos":
+        raise ValueError(f"unknown metric {metric!r}: use bert_f1, sbert_cos, clip_cos")
+    clip = clip_encoder(encoders.clip, device)
+    digests = [hashlib.sha256(case.image()).hexdigest() for case in cases]
+
+    def decoder(case: EmbeddingCase) -> Callable[[], Any]:
+        return lambda: load_image(case.image(), case.id)
+
+    wanted = ((digest, decoder(case)) for digest, case in zip(digests, cases, strict=True) if case.text)
+    problems = keep_images(clip, wanted, store, progress)
+    values = image_values([(case.text, digest) for case, digest in zip(cases, digests, strict=True)], clip, store)
+    told = tuple(problems[digest] for digest in digests if digest in problems)
+    return Embedded(values, clip.identity, told)
+
+
+# -- Inside a run -----------------------------------------------------------------------------------------------------
+
+
+@functools.lru_cache(maxsize=4)
+def _dataset(source: str) -> tuple[Any, dict[str, tuple[int, str]]]:
+    """A data set, memory-mapped, and by id its row and reference."""
+    found = sources.load(sources.read_card(source))
+    rows = enumerate(zip(found["id"], found["reference"], strict=True))
+    return found, {own: (row, reference) for row, (own, reference) in rows}
+
+
+def cases_of(items: Sequence[CritiqueText]) -> list[EmbeddingCase]:
+    """Critiques of a run with their references; images are reopened by id when asked for.
+
+    Raises:
+        SourceError: The data set is not there any more.
+    """
+    cases = []
+    for item in items:
+        found, rows = _dataset(item.source)
+        row, reference = rows[item.id]
+        cases.append(EmbeddingCase(item.id, item.text, reference, functools.partial(_image, found, row)))
+    return cases
+
+
+def _image(found: Any, row: int) -> bytes:
+    content: bytes = found[row][IMAGES_COLUMN][0]["bytes"]
+    return content
+
+
+def aggregate(items: Sequence[CritiqueText], metric: str) -> float | str:
+    """Mean of an embedding metric at the end of a run, or `not computed` with the reason in the log.
+
+    It never raises: an hour of generation must not be lost for want of an encoder.
+    """
+    from loguru import logger
+
+    remedy = "Score the samples file later with `lmms-aes score critiquecanvas FILE`, wherever the encoders are."
+    try:
+        if not wanted_in_runs():
+            logger.info(f"critiquecanvas: {metric} is not computed (${SWITCH_ENV}=off). {remedy}")
+            return NOT_COMPUTED
+        found = embed(metric, cases_of(items), encoders_in_environment(), embedding_store(), shown=True)
+    except Exception as error:  # see above
+        logger.warning(f"critiquecanvas: {metric} is not computed ({type(error).__name__}: {error}). {remedy}")
+        return NOT_COMPUTED
+    for problem in found.problems:
+        logger.warning(f"critiquecanvas: {metric} leaves one out: {problem}")
+    whole = found.values[~np.isnan(found.values)]
+    if not len(whole):
+        return NOT_COMPUTED
+    logger.info(f"critiquecanvas: {metric} over {len(whole)} of {len(items)} by {found.encoder}")
+    return float(whole.mean())

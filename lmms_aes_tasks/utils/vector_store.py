@@ -1,0 +1,92 @@
+"""Arrays and numbers kept on disk under a digest of what they were made from, so that nothing is encoded twice."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float32]
+_ASKED_AT_ONCE = 500
+"""Keys in one SQL statement; SQLite allows 999 in old builds."""
+_TABLES = (
+    "CREATE TABLE IF NOT EXISTS vectors (key TEXT PRIMARY KEY, rows INTEGER, columns INTEGER, content BLOB)",
+    "CREATE TABLE IF NOT EXISTS scores (key TEXT PRIMARY KEY, value REAL)",
+)
+
+
+def content_key(*parts: str | bytes) -> str:
+    """SHA-256 over parts, each with its length, so that no two lists of parts are one."""
+    digest = hashlib.sha256()
+    for part in parts:
+        content = part.encode("utf-8") if isinstance(part, str) else part
+        digest.update(f"{len(content)}:".encode() + content)
+    return digest.hexdigest()
+
+
+class VectorStore:
+    """A file of float32 matrices and of numbers, each under its key; several processes may use it.
+
+    What was put is there after a crash: every `put` is one transaction.
+
+    Args:
+        path: SQLite file; made with its folder where it is not there.
+    """
+
+    def __init__(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.path = path
+        with self._connection() as connection:
+            for table in _TABLES:
+                connection.execute(table)
+
+    @contextmanager
+    def _connection(self) -> Iterator[sqlite3.Connection]:
+        connection = sqlite3.connect(self.path, timeout=120)
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute("PRAGMA synchronous=NORMAL")
+            with connection:
+                yield connection
+        finally:
+            connection.close()
+
+    def _rows(self, question: str, keys: Sequence[str]) -> Iterator[tuple[object, ...]]:
+        with self._connection() as connection:
+            for start in range(0, len(keys), _ASKED_AT_ONCE):
+                part = keys[start : start + _ASKED_AT_ONCE]
+                marks = ",".join("?" * len(part))
+                yield from connection.execute(question.format(marks), part)
+
+    def known(self, keys: Sequence[str]) -> set[str]:
+        """Which of the keys have a matrix."""
+        return {str(key) for (key,) in self._rows("SELECT key FROM vectors WHERE key IN ({})", keys)}
+
+    def vectors(self, keys: Sequence[str]) -> dict[str, Array]:
+        """The matrices of those keys that have one, each of shape (rows, columns)."""
+        found = self._rows("SELECT key, rows, columns, content FROM vectors WHERE key IN ({})", keys)
+        return {
+            str(key): np.frombuffer(content, np.float32).reshape(rows, columns)  # type: ignore[call-overload]
+            for key, rows, columns, content in found
+        }
+
+    def put_vectors(self, items: Mapping[str, Array]) -> None:
+        """Keep matrices of shape (rows, columns)."""
+        rows = [(k, *v.shape, np.ascontiguousarray(v, np.float32).tobytes()) for k, v in items.items()]
+        with self._connection() as connection:
+            connection.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?, ?, ?)", rows)
+
+    def scores(self, keys: Sequence[str]) -> dict[str, float]:
+        """The numbers of those keys that have one."""
+        found = self._rows("SELECT key, value FROM scores WHERE key IN ({})", keys)
+        return {str(key): float(value) for key, value in found}  # type: ignore[arg-type]
+
+    def put_scores(self, items: Mapping[str, float]) -> None:
+        """Keep numbers."""
+        with self._connection() as connection:
+            connection.executemany("INSERT OR IGNORE INTO scores VALUES (?, ?)", list(items.items()))
