@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
+from lmms_aes_tasks.leaderboard.errors import CorruptError, EntryError
+
 MAX_JSON_BYTES = 8 * 1024 * 1024
 """`entry.json` of every task of ours is well below one megabyte."""
 MAX_DEPTH = 24
@@ -37,10 +39,6 @@ MAX_ROWS = 100_000
 MAX_WINDOW_BYTES = 8 * 1024 * 1024
 """Memory that a Zstandard frame may ask for: that of level 19."""
 _CHUNK = 1024 * 1024
-
-
-class EntryError(Exception):
-    """An entry that cannot be read safely, or is not one; the message names the file, the value and what is allowed."""
 
 
 def printable(text: object, limit: int = 200) -> str:
@@ -219,10 +217,6 @@ def check_sizes(name: str, compressed: int, content: int) -> None:
             f"{name}: {content} bytes of content in {compressed} bytes, more than {MAX_RATIO} times as much: refused "
             "as a decompression bomb."
         )
-
-
-class CorruptError(EntryError):
-    """A compressed file that does not decompress, as one does with a byte changed."""
 
 
 def compressed_lines(folder: Path, name: str, content_bytes: int) -> Iterator[bytes]:

@@ -47,7 +47,7 @@ _Loader.add_multi_constructor("!", lambda loader, suffix, node: str(node.value))
 
 def _merged(path: Path) -> dict[str, Any]:
     """A task file with what it includes, which lies beside it."""
-    content = yaml.load(path.read_text("utf-8"), Loader=_Loader)  # a SafeLoader, and files of ours
+    content: dict[str, Any] = yaml.load(path.read_text("utf-8"), Loader=_Loader)  # a SafeLoader, and files of ours
     included = content.get("include")
     return (_merged(path.with_name(included)) if included else {}) | content
 
