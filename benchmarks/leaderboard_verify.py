@@ -1,7 +1,7 @@
 """Building and verifying an entry of all four benchmarks at full size, without encoders: seconds and peak memory.
 
-301 cases, 6,000 critiques, 3 × 1,200 trials, 10,000 pairs, all generated. The runs are written by one process, built and
-verified each by another, so that each one's memory is its own.
+301 cases, 6,000 critiques, 3 × 1,200 trials, 10,000 pairs, all generated. The runs are written by one process, built
+and verified each by another, so that each one's memory is its own.
 
 Run: PYTHONPATH=. python benchmarks/leaderboard_verify.py [FOLDER]
 """

@@ -27,13 +27,15 @@ from lmms_aes_tasks.utils.suitability import Decision, Score, suitability_score,
 from lmms_aes_tasks.utils.text_metrics import LexicalScores, bleu_of_sums, bleu_statistics, rouge_l
 from lmms_aes_tasks.utils.wordnet import Lexicon, WordNetError
 
-RESAMPLES = 2_000
-"""Bootstrap resamples of an entry's intervals, seed 0: an end has a Monte-Carlo error of about a twentieth of the
+RESAMPLES = 1_000
+"""Bootstrap resamples of an entry's intervals, seed 0: an end has a Monte-Carlo error of about a fifteenth of the
 interval's width, and a verifier computes every interval of a full entry again in seconds."""
 SEED = 0
 MAX_METHODS = 20
 """FineArtBench has ten; a ranking of thousands, which a hostile entry could ask for, would take hours."""
 MAX_INDEX = 1_000_000
+MAX_COUNT = 1_000_000
+"""Words and n-grams of a critique, whose text has at most a million characters."""
 MAX_ID_CHARS = 1_000
 
 Document = Mapping[str, Any]
@@ -258,6 +260,10 @@ class _CritiqueCanvas:
 
     def document(self, record: Mapping[str, Any]) -> Document:
         item = critiquecanvas.item_of_record(record)
+        style = item.style
+        counts = (*item.lexical.bleu.as_list(), style.words, style.reference_words, *style.mentions.values())
+        if max(counts) > MAX_COUNT:
+            raise ValueError(f"a count is {max(counts)}: {MAX_COUNT} is the most")
         _text_of(record, "id", empty=False)
         _text_of(record, "domain")
         return {"id": item.id, "domain": item.domain}
@@ -265,8 +271,8 @@ class _CritiqueCanvas:
     def read(self, document: Document, response: str, record: Mapping[str, Any]) -> Read:
         text = critiquecanvas.critique_text(response)
         own_id, domain = str(document["id"]), str(document["domain"])
-        words = _lexicon()
-        if "reference" in document and words is not None:
+        words = _lexicon() if "reference" in document else None
+        if words is not None:
             item = critiquecanvas.score_critique(
                 own_id, domain, response, document["reference"], document["instruction"], words
             )

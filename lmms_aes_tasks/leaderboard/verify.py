@@ -43,6 +43,8 @@ from lmms_aes_tasks.records import SourceError, atomic_path
 
 _LISTED = 20
 """Findings of one kind about one task that are listed one by one; the rest is counted."""
+_MOST = 500
+"""Findings of a kind that are listed at all."""
 _FEWEST_FOR_CONSTANT = 10
 _SAME_CRITIQUES = 0.9
 _LEAST_PARSED = 0.5
@@ -57,9 +59,9 @@ class Findings:
 
     def add(self, kind: str, where: str, message: str, alike: str = "") -> None:
         """Keep a finding; those with the same `alike` in one task are listed up to a number."""
-        key = (kind, alike)
+        key = (kind, alike or "the rest")
         self._counts[key] += 1
-        if not alike or self._counts[key] <= _LISTED:
+        if self._counts[key] <= (_LISTED if alike else _MOST):
             self._found.append(
                 Finding(kind=kind, where=printable(where, 500), message=printable(message, 1_500))  # type: ignore[arg-type]
             )
@@ -67,9 +69,9 @@ class Findings:
     def all(self) -> list[Finding]:
         """Errors first, then flags, then notes, each in the order found."""
         more = [
-            Finding(kind=kind, where=alike, message=f"and {count - _LISTED} more of these")  # type: ignore[arg-type]
+            Finding(kind=kind, where=alike, message=f"and {count - most} more of these")  # type: ignore[arg-type]
             for (kind, alike), count in self._counts.items()
-            if alike and count > _LISTED
+            if count > (most := _MOST if alike == "the rest" else _LISTED)
         ]
         order = {"error": 0, "flag": 1, "note": 2}
         return sorted([*self._found, *more], key=lambda finding: order[finding.kind])
@@ -313,7 +315,7 @@ def _compare_metrics(given: Mapping[str, Metric], made: Mapping[str, Metric], wh
 
 
 def _compare_fields(given: TaskResult, made: TaskResult, found: Findings) -> None:
-    skipped = {"metrics", "breakdowns", "file", "decoding", "images", "prompts", "task"}
+    skipped = {"metrics", "breakdowns", "file", "decoding", "images", "prompts", "task", "parser"}
     for name in sorted(set(TaskResult.model_fields) - skipped):
         one, two = getattr(given, name), getattr(made, name)
         if not _same(one, two):
