@@ -5,6 +5,9 @@ BIN    := $(VENV)/bin
 OUT    ?= demo_output
 STAMP  := $(VENV)/.installed
 
+WORDNET := $(VENV)/.wordnet
+DEBIAN := wordnet-base wordnet-sense-index
+
 .PHONY: setup demo test lint clean help
 
 help:
@@ -14,13 +17,24 @@ help:
 	@echo "make lint   ruff and mypy only"
 	@echo "make clean  remove .venv and $(OUT)/"
 
-setup: $(STAMP)
+setup: $(STAMP) $(WORDNET)
 
 # --no-compile would save little: what counts is that torch and torchvision come as one matching pair.
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[qwen3-vl,demo,test]"
 	@touch $(STAMP)
+
+# METEOR's WordNet: from Debian's packages where they are, else from NLTK's server, else the packages are installed.
+$(WORDNET): $(STAMP)
+	@$(BIN)/lmms-aes data fetch wordnet --to $(VENV)/nltk_data 2>/dev/null || { \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    apt-get install -qq -y $(DEBIAN) >/dev/null || { apt-get update -qq && apt-get install -qq -y $(DEBIAN) >/dev/null; }; \
+	  else \
+	    echo "WordNet is missing: sudo apt-get install $(DEBIAN)   (then run make again)"; exit 1; \
+	  fi; \
+	  $(BIN)/lmms-aes data fetch wordnet --to $(VENV)/nltk_data; }
+	@touch "$@"
 
 # lmms-eval exits 0 even when it fails, so the last line looks for what both runs must have written.
 demo: setup

@@ -28,7 +28,7 @@ from lmms_aes_tasks.utils.embeddings import (
     keep_images,
     text_values,
 )
-from lmms_aes_tasks.utils.images import load_image
+from lmms_aes_tasks.utils.images import ImageError, load_image
 from lmms_aes_tasks.utils.vector_store import VectorStore
 
 if TYPE_CHECKING:
@@ -228,13 +228,13 @@ class EmbeddingCase:
         id: Id of the record.
         text: The critique.
         reference: Its reference.
-        image: Gives the image file's content, when asked.
+        image: Gives the image file's content, when asked; None where it is not at hand.
     """
 
     id: str
     text: str
     reference: str
-    image: Callable[[], bytes]
+    image: Callable[[], bytes] | None
 
 
 def embed(
@@ -260,16 +260,33 @@ def embed(
     if metric != "clip_cos":
         raise ValueError(f"unknown metric {metric!r}: use bert_f1, sbert_cos, clip_cos")
     clip = clip_encoder(encoders.clip, device)
-    digests = [hashlib.sha256(case.image()).hexdigest() for case in cases]
-
-    def decoder(case: EmbeddingCase) -> Callable[[], Any]:
-        return lambda: load_image(case.image(), case.id)
-
-    wanted = ((digest, decoder(case)) for digest, case in zip(digests, cases, strict=True) if case.text)
-    problems = keep_images(clip, wanted, store, progress)
+    digests: list[str] = []
+    problems: dict[str, str] = {}
+    decoders: dict[str, Callable[[], Any]] = {}
+    for case in cases:
+        try:
+            digest = hashlib.sha256(_content(case)).hexdigest()
+            decoders.setdefault(digest, functools.partial(_decoded, case))
+        except ImageError as error:
+            digest = f"unread {case.id}"
+            problems[digest] = f"{case.id}: {error}"
+        digests.append(digest)
+    if cases and not decoders:
+        first = next(iter(problems.values()))
+        raise EncoderError(f"{metric} needs the images, and none could be read ({first}). Give the data with --data.")
+    problems |= keep_images(clip, decoders.items(), store, progress)
     values = image_values([(case.text, digest) for case, digest in zip(cases, digests, strict=True)], clip, store)
-    told = tuple(problems[digest] for digest in digests if digest in problems)
-    return Embedded(values, clip.identity, told)
+    return Embedded(values, clip.identity, tuple(problems[digest] for digest in digests if digest in problems))
+
+
+def _content(case: EmbeddingCase) -> bytes:
+    if case.image is None:
+        raise ImageError("its image is not at hand")
+    return case.image()
+
+
+def _decoded(case: EmbeddingCase) -> Any:
+    return load_image(_content(case), case.id)
 
 
 # -- Inside a run -----------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from lmms_aes_tasks import sources
 from lmms_aes_tasks.records import IMAGES_COLUMN, Field, RecordSchema, as_list
 from lmms_aes_tasks.settings import read_settings
 from lmms_aes_tasks.utils.answers import strip_reasoning
-from lmms_aes_tasks.utils.critique_style import CritiqueStyle, critique_style, style_row
+from lmms_aes_tasks.utils.critique_style import STYLE_METRICS, CritiqueStyle, critique_style, style_row
 from lmms_aes_tasks.utils.dimensions import DIMENSIONS, triggers
 from lmms_aes_tasks.utils.images import Fit, fit_image, load_image
 from lmms_aes_tasks.utils.text_metrics import BleuStatistics, LexicalScores, corpus_bleu, lexical_scores
@@ -313,14 +313,13 @@ def score_critique(
 
 def record_of(item: CritiqueItem) -> dict[str, Any]:
     """The readable record of an item, enough to add it up again; `item_of_record` reads it."""
-    style = asdict(item.style)
     return {
         "id": item.id,
         "domain": item.domain,
         "bleu": item.lexical.bleu.as_list(),
         "rouge_l": item.lexical.rouge_l,
         "meteor": item.lexical.meteor,
-        **style,
+        **asdict(item.style),
         "focus": list(item.style.focus),
         "triggers": triggers().version,
     }
@@ -358,7 +357,6 @@ def item_of_record(record: Mapping[str, Any]) -> CritiqueItem:
 
 LEXICAL_METRICS = ("bleu", "rouge_l", "meteor")
 EMBEDDING_METRICS = ("bert_f1", "sbert_cos", "clip_cos")
-STYLE_METRICS = ("avg_length", "len_ref", "dim_hits", "density", "prompt_align", "empty_rate", "truncated_rate")
 METRICS = (*LEXICAL_METRICS, *EMBEDDING_METRICS, *STYLE_METRICS)
 
 

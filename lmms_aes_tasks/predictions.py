@@ -30,12 +30,14 @@ class Prediction:
         response: The text that is scored.
         record: The record that the harness logged beside it, if this is a samples file.
         prompt: The text that the model was given, if it is one.
+        target: What the harness logged as the right answer, if it is one: the reference of a critique.
     """
 
     id: str
     response: str
     record: dict[str, Any] | None = None
     prompt: str | None = None
+    target: str | None = None
 
 
 def _listing(what: str, ids: Sequence[str]) -> str:
@@ -54,8 +56,14 @@ def _sample(item: dict[str, Any], where: str) -> Prediction:
         raise PredictionError(f"{where}: its record has no id. Is it the samples file of one of our tasks?")
     if not isinstance(responses, str):
         raise PredictionError(f"{where}: filtered_resps holds no text. Run lmms-eval with --log_samples again.")
-    given = item.get("input")
-    return Prediction(record["id"], responses, record, given if isinstance(given, str) else None)
+    given, target = item.get("input"), item.get("target")
+    return Prediction(
+        record["id"],
+        responses,
+        record,
+        given if isinstance(given, str) else None,
+        target if isinstance(target, str) else None,
+    )
 
 
 def _prediction(item: Any, where: str) -> Prediction:

@@ -364,7 +364,7 @@ def canonical_rows(
     """Normalise and check records; problems go to `report`, sound records are yielded.
 
     Every image is decoded once, in threads, at most `_BATCH_ROWS` records at a time, so that memory does not grow with
-    their number. Without `images` the references are not followed, and the rows have none.
+    their number. Without `images` the references are not followed: the rows hold those that are paths, as given.
     """
     from tqdm import tqdm
 
@@ -384,7 +384,8 @@ def canonical_rows(
                 cells.append(_image_cell(reference, stream.root, position))
             except ImageError as error:
                 problems.append(str(error))
-        row[IMAGES_COLUMN] = cells
+        paths = [reference for reference in row[IMAGES_COLUMN] if isinstance(reference, str)]
+        row[IMAGES_COLUMN] = cells if images else paths
         return row, [f"{where}: {problem}" for problem in problems]
 
     bar = tqdm(desc=f"reading {Path(stream.name).name}", unit=" records", disable=not progress)

@@ -255,7 +255,7 @@ def canonical_file(card: SourceCard, data: Path | None = None) -> Path:
 
     Args:
         card: The benchmark.
-        data: A folder or file that the user names.
+        data: A folder or file that the user names; see `locate`.
 
     Raises:
         SourceError: The data is not there, or not sound.
@@ -268,15 +268,19 @@ def canonical_file(card: SourceCard, data: Path | None = None) -> Path:
     return _cached(card, _fingerprint(path), lambda target: import_file(path, target, schema, progress=is_first_rank()))
 
 
-def load(card: SourceCard) -> datasets.Dataset:
+def load(card: SourceCard, data: Path | None = None) -> datasets.Dataset:
     """A benchmark's records as a memory-mapped data set; images are bytes until a model asks.
+
+    Args:
+        card: The benchmark.
+        data: A folder or file that the user names; see `locate`.
 
     Raises:
         SourceError: The data is not there, or not sound.
     """
     import datasets
 
-    path = canonical_file(card)
+    path = canonical_file(card, data)
     return datasets.Dataset.from_parquet(str(path), features=features_of(schema_of(card)))
 
 

@@ -5,8 +5,12 @@ from __future__ import annotations
 import os
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from tests.encoders import EncoderFolders
 
 _ROOT = Path(tempfile.mkdtemp(prefix="lmms-aes-tests-"))
 os.environ.update(
@@ -30,3 +34,11 @@ def pytest_sessionfinish() -> None:
     import shutil
 
     shutil.rmtree(_ROOT, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def encoder_folders(tmp_path_factory: pytest.TempPathFactory) -> EncoderFolders:
+    """Small real encoders on disk, made once."""
+    from tests.encoders import save_encoders
+
+    return save_encoders(tmp_path_factory.mktemp("encoders"))

@@ -9,7 +9,11 @@ from typing import Annotated
 
 import typer
 
-app = typer.Typer(help="Studies around the benchmarks: annotators' votes, consensus thresholds.", no_args_is_help=True)
+from lmms_aes_tasks.cli import ratings
+
+app = typer.Typer(
+    help="Studies around the benchmarks: annotators' votes and ratings, consensus thresholds.", no_args_is_help=True
+)
 
 
 @app.command("votes")
@@ -180,3 +184,6 @@ def hallucination(
         return
     rows = [(method, *(f"{own[kind]:.2f}" for kind in KINDS), str(own["n"])) for method, own in found.items()]
     console().print(table("Hallucination, 0 to 1", ["method", *KINDS, "n"], rows))
+
+
+app.command("ratings")(ratings.ratings)

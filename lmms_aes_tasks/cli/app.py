@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from lmms_aes_tasks import __version__
-from lmms_aes_tasks.cli import analyze, data, doctor, leaderboard, parse, runs, score, tasks_path, tiny_model
+from lmms_aes_tasks.cli import analyze, data, doctor, judge, leaderboard, parse, runs, score, tasks_path, tiny_model
 
 app = typer.Typer(
     name="lmms-aes",
@@ -43,6 +43,7 @@ app.command("tiny-model")(tiny_model.tiny_model)
 app.add_typer(data.app, name="data")
 app.add_typer(score.app, name="score")
 app.add_typer(analyze.app, name="analyze")
+app.add_typer(judge.app, name="judge")
 app.add_typer(leaderboard.app, name="leaderboard")
 
 
@@ -51,12 +52,24 @@ def run() -> None:
     from lmms_aes_tasks.leaderboard.errors import BuildError, EntryError
     from lmms_aes_tasks.predictions import PredictionError
     from lmms_aes_tasks.records import SourceError
+    from lmms_aes_tasks.utils.embeddings import EncoderError
     from lmms_aes_tasks.utils.images import ImageError
     from lmms_aes_tasks.utils.prompts import PromptError
+    from lmms_aes_tasks.utils.wordnet import WordNetError
 
     try:
         app()
-    except (SourceError, PredictionError, ImageError, PromptError, BuildError, EntryError, FileExistsError) as error:
+    except (
+        SourceError,
+        PredictionError,
+        ImageError,
+        PromptError,
+        WordNetError,
+        EncoderError,
+        BuildError,
+        EntryError,
+        FileExistsError,
+    ) as error:
         typer.echo(f"lmms-aes: {error}", err=True)
         sys.exit(2)
     except BrokenPipeError:  # the reader of a pipe, such as head, has enough

@@ -94,6 +94,43 @@ def _number(value: float | None) -> str:
     return f"{value:.4f}" if isinstance(value, float) and not value.is_integer() else str(int(value))
 
 
+@app.command("fetch")
+def fetch(
+    name: Annotated[str, typer.Argument(help="wordnet, the only one.")],
+    source: Annotated[
+        Path | None,
+        typer.Option("--from", help="Folder of WordNet's database files; Debian's is found without it."),
+    ] = None,
+    to: Annotated[Path | None, typer.Option(help="Folder of NLTK data to put it into; our cache's otherwise.")] = None,
+) -> None:
+    """Get the WordNet that METEOR needs: from database files at hand, else from NLTK's server."""
+    from lmms_aes_tasks.critiquecanvas import nltk_folder
+    from lmms_aes_tasks.utils.wordnet import (
+        DEBIAN_FOLDER,
+        WordNetError,
+        build_corpus,
+        find_wordnet,
+        has_database,
+        load_wordnet,
+    )
+
+    if name != "wordnet":
+        raise SourceError(f"nothing to fetch under the name {name!r}: use wordnet; data is brought in by data import")
+    folder = to or nltk_folder()
+    if source is not None or (find_wordnet(folder) is None and has_database(DEBIAN_FOLDER)):
+        build_corpus(source or DEBIAN_FOLDER, folder)
+    elif find_wordnet(folder) is None:
+        import nltk
+
+        if not nltk.download("wordnet", download_dir=str(folder), quiet=True):
+            raise WordNetError(
+                "WordNet could not be downloaded from NLTK's server. On Debian or Ubuntu: `apt-get install "
+                "wordnet-base wordnet-sense-index`, and run this again; or give its database's folder with --from."
+            )
+    found = load_wordnet(folder)
+    typer.echo(f"WordNet {found.version}: {find_wordnet(folder)}")
+
+
 @app.command("list")
 def list_data() -> None:
     """Print the benchmarks' names, one a line."""

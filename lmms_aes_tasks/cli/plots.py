@@ -1,14 +1,17 @@
-"""Figures that the score commands draw with `--plot`."""
+"""Figures that commands draw with `--plot`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lmms_aes_tasks.predictions import PredictionError
 from lmms_aes_tasks.records import atomic_path
+
+if TYPE_CHECKING:
+    from lmms_aes_tasks.utils.ratings import JudgedModel
 
 SUFFIXES = (".png", ".svg", ".pdf")
 
@@ -112,3 +115,67 @@ def draw_selection(path: Path, shape: Mapping[str, Any], questions: Mapping[str,
             axis.set(ylim=(0, 100), ylabel="% of trials" if metric == "ap_at_1" else "% of tasks")
             axis.plot([], [], color="black", linestyle="dotted", label="random")
         axes[0][1].legend(loc="upper left", bbox_to_anchor=(1.01, 1))
+
+
+def draw_critiques(path: Path, models: Mapping[str, Mapping[str, Any]]) -> None:
+    """The six reference metrics with their intervals, and how many critiques address each dimension.
+
+    Args:
+        path: File to write.
+        models: What `score critiquecanvas --json` writes, by the name to print; one model or two.
+    """
+    printed = {
+        "bleu": "BLEU",
+        "rouge_l": "ROUGE-L",
+        "meteor": "METEOR",
+        "bert_f1": "BERT-F1",
+        "sbert_cos": "SBERT-Cos",
+        "clip_cos": "CLIP cosine",
+    }
+    first = next(iter(models.values()))
+    names = [name for name in printed if name in first["metrics"]]
+    dimensions = list(first["dimensions"])
+    width = 0.8 / len(models)
+    with _figure(path, 1, 2, (12, 4.8), "CritiqueCanvas") as axes:
+        left, right = axes[0]
+        for index, (model, content) in enumerate(models.items()):
+            shift = (index - (len(models) - 1) / 2) * width
+            for place, name in enumerate(names):
+                score = content["metrics"].get(name)
+                if score is None or score["value"] is None:
+                    continue
+                value = score["value"]
+                label = model.replace("$", r"\$") if place == 0 else None
+                left.bar(place + shift, value, width * 0.9, color=f"C{index}", label=label)
+                if score["low"] is not None:
+                    errors = [[max(0.0, value - score["low"])], [max(0.0, score["high"] - value)]]
+                    left.errorbar(place + shift, value, errors, color="0.25", capsize=2, linewidth=1)
+            shares = [100 * content["dimensions"].get(name, 0.0) for name in dimensions]
+            right.barh([place + shift for place in range(len(dimensions))], shares, width * 0.9, color=f"C{index}")
+        left.set(xticks=range(len(names)), ylabel="value (fraction)", title="Metrics, 95% interval")
+        left.set_xticklabels([printed[name] for name in names], rotation=20, ha="right")
+        if names:
+            left.margins(y=0.25)  # room for the legend
+            left.legend(loc="upper left", fontsize=8)
+        right.set(yticks=range(len(dimensions)), yticklabels=dimensions, xlim=(0, 100))
+        right.set(xlabel="% of critiques that address it", title="Dimensions")
+        right.invert_yaxis()
+
+
+def draw_judge(path: Path, models: Mapping[str, JudgedModel], title: str) -> None:
+    """Scores by people against scores by the judge, a point for each model.
+
+    Args:
+        path: File to write.
+        models: Scores by model.
+        title: Text above the figure.
+    """
+    with _figure(path, 1, 1, (5.6, 5.2), title) as axes:
+        axis = axes[0][0]
+        axis.plot([1, 5], [1, 5], color="0.8", zorder=0)
+        for model, own in models.items():
+            axis.scatter(own.human, own.judge, color="tab:blue")
+            label = model.replace("$", r"\$")
+            point = (own.human, own.judge)
+            axis.annotate(label, point, xytext=(5, 4), textcoords="offset points", fontsize=8)
+        axis.set(xlabel="people, mean H", ylabel="judge, mean overall quality", xlim=(0.8, 5.2), ylim=(0.8, 5.2))

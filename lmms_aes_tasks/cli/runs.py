@@ -13,6 +13,8 @@ from lmms_aes_tasks.records import SourceError
 
 COUNTS = frozenset({"incomplete_tasks"})
 """Metrics that are numbers of things, not fractions."""
+PLAIN = frozenset({"avg_length", "len_ref", "dim_hits", "density"})
+"""Metrics that are means and ratios, not fractions."""
 
 
 @dataclass(frozen=True)
@@ -112,4 +114,6 @@ def _print_runs(found: list[Run]) -> None:
 def _shown(name: str, value: float | None) -> str:
     from lmms_aes_tasks.cli.tables import percent
 
-    return f"{value:.0f}" if name in COUNTS and value is not None else percent(value)
+    if value is not None and name in COUNTS:
+        return f"{value:.0f}"
+    return f"{value:.3f}" if value is not None and name in PLAIN else percent(value)

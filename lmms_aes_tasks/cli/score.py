@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lmms_aes_tasks.cli import fineartbench, score_vab
+from lmms_aes_tasks.cli import fineartbench, score_critiques, score_vab
 from lmms_aes_tasks.sources import DATA_ENV
 
 if TYPE_CHECKING:
@@ -160,5 +160,6 @@ def contextcanvas(
     typer.echo(f"gold Yes rate {percent(gold_yes)}%; gold labels from {gold_from}; {resamples} resamples, seed {seed}")
 
 
+app.command("critiquecanvas")(score_critiques.critiquecanvas)
 app.command("vab")(score_vab.vab)
 app.command("fineartbench")(fineartbench.score)

@@ -12,19 +12,20 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from lmms_aes_tasks import contextcanvas, critiquecanvas, fineartbench, vab
+from lmms_aes_tasks.critique_scoring import Scored, computed, metric_score
 from lmms_aes_tasks.leaderboard.digests import per_item_sha256
 from lmms_aes_tasks.leaderboard.safe_reading import is_plain, printable
 from lmms_aes_tasks.leaderboard.schema import Metric, Unit
 from lmms_aes_tasks.leaderboard.tasks import Task
 from lmms_aes_tasks.utils import alignment, selection
 from lmms_aes_tasks.utils.answers import PARSER_VERSION
-from lmms_aes_tasks.utils.critique_style import critique_style, style_row
+from lmms_aes_tasks.utils.critique_style import critique_style
 from lmms_aes_tasks.utils.dimensions import triggers
 from lmms_aes_tasks.utils.permutations import TRIALS, trial_permutations
 from lmms_aes_tasks.utils.selection import SelectionScore, Trial
-from lmms_aes_tasks.utils.significance import Interval, bootstrap_interval, wilson_interval
+from lmms_aes_tasks.utils.significance import Interval, wilson_interval
 from lmms_aes_tasks.utils.suitability import Decision, Score, suitability_score, suitability_scores
-from lmms_aes_tasks.utils.text_metrics import LexicalScores, bleu_of_sums, bleu_statistics, rouge_l
+from lmms_aes_tasks.utils.text_metrics import LexicalScores, bleu_statistics, rouge_l
 from lmms_aes_tasks.utils.wordnet import Lexicon, WordNetError
 
 RESAMPLES = 1_000
@@ -112,6 +113,7 @@ def _figure(
     value: float | None,
     items: Iterable[tuple[str, Any]],
     *,
+    n: int | None = None,
     interval: Interval | None = None,
     unit: Unit = "fraction",
     better: bool | None = True,
@@ -121,7 +123,7 @@ def _figure(
     values = list(items)
     return Metric(
         value=value,
-        n=len(values),
+        n=len(values) if n is None else n,
         per_item_sha256=per_item_sha256(values),
         low=interval.low if interval else None,
         high=interval.high if interval else None,
@@ -296,17 +298,16 @@ class _CritiqueCanvas:
         return Figures(self._metrics(ordered), {"domain": breakdown} if breakdown else {})
 
     def _metrics(self, items: Sequence[critiquecanvas.CritiqueItem]) -> dict[str, Metric]:
-        values = critiquecanvas.lexical_and_style(items)
-        intervals = _critique_intervals(items)
-        row = style_row([item.style for item in items])
+        scored = Scored(tuple(items), {}, {}, {})
         made = {}
-        for name, value in values.items():
-            interval, better = intervals.get(name), _BETTER[name]
+        for name in computed(scored):
+            score, better = metric_score(scored, name, RESAMPLES, SEED), _BETTER[name]
             if name in {"prompt_align", "empty_rate", "truncated_rate"}:
-                made[name] = _share(value, row.n_focused if name == "prompt_align" else row.n, interval, better)
+                made[name] = _share(score.value, score.n, score.interval, better)
             else:
                 each = [(item.id, _critique_value(item, name)) for item in items]
-                made[name] = _figure(value, each, interval=interval, unit=_UNITS.get(name, "fraction"), better=better)
+                unit = _UNITS.get(name, "fraction")
+                made[name] = _figure(score.value, each, n=score.n, interval=score.interval, unit=unit, better=better)
         return made
 
     def unchecked(self, with_data: bool) -> dict[str, str]:
@@ -333,49 +334,6 @@ def _critique_value(item: critiquecanvas.CritiqueItem, name: str) -> Any:
         "dim_hits": len(style.mentions),
         "density": [sum(style.mentions.values()), style.words],
     }[name]
-
-
-def _critique_intervals(items: Sequence[critiquecanvas.CritiqueItem]) -> dict[str, Interval]:
-    """Bootstrap intervals over critiques; a ratio is resampled as one, BLEU as the statistics it is made of.
-
-    All metrics are resampled together, so that every interval is over the same resamples.
-    """
-    import numpy as np
-
-    if len(items) < 2:
-        return {}
-
-    def interval(columns: Sequence[Sequence[float]], statistic: Callable[..., Any]) -> Interval:
-        arrays = [np.asarray(column, dtype=np.float64) for column in columns]
-        return bootstrap_interval(arrays, statistic, resamples=RESAMPLES, seed=SEED)
-
-    def ratio(numerator: Any, denominator: Any, axis: int = -1) -> Any:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.sum(numerator, axis=axis) / np.sum(denominator, axis=axis)
-
-    def corpus_bleu(*columns: Any, axis: int = -1) -> Any:
-        sums = np.stack([np.sum(column, axis=axis) for column in columns], axis=-1)
-        flat = sums.reshape(-1, sums.shape[-1])
-        return np.array([bleu_of_sums(row) for row in flat]).reshape(sums.shape[:-1])
-
-    styles = [item.style for item in items]
-    words = [style.words for style in styles]
-    triggered = [sum(style.mentions.values()) for style in styles]
-    focused = [set(style.focus) <= set(style.mentions) for style in styles if style.focus]
-    means: dict[str, Sequence[float]] = {
-        "rouge_l": [item.lexical.rouge_l for item in items],
-        "meteor": [item.lexical.meteor for item in items],
-        "avg_length": words,
-        "dim_hits": [len(style.mentions) for style in styles],
-        "prompt_align": focused,
-        "empty_rate": [style.empty for style in styles],
-        "truncated_rate": [style.truncated for style in styles],
-    }
-    found = {name: interval([column], np.mean) for name, column in means.items() if len(column) > 1}
-    found["bleu"] = interval(list(zip(*(item.lexical.bleu.as_list() for item in items), strict=True)), corpus_bleu)
-    found["len_ref"] = interval([words, [style.reference_words for style in styles]], ratio)
-    found["density"] = interval([[100 * count for count in triggered], words], ratio)
-    return {name: own for name, own in found.items() if np.isfinite([own.low, own.high]).all()}
 
 
 # -- VAB --------------------------------------------------------------------------------------------------------------

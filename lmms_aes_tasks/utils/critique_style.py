@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import collections
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
 
 from lmms_aes_tasks.utils.dimensions import DIMENSIONS, focus, mentions, words
 
@@ -73,8 +76,40 @@ def critique_style(prediction: str, reference: str, instruction: str) -> Critiqu
     )
 
 
-def _ratio(numerator: float, denominator: float) -> float | None:
-    return numerator / denominator if denominator else None
+_STATISTICS: Mapping[str, tuple[Callable[[CritiqueStyle], float], Callable[[CritiqueStyle], float], float]] = {
+    "avg_length": (lambda style: style.words, lambda style: 1, 1),
+    "len_ref": (lambda style: style.words, lambda style: style.reference_words, 1),
+    "dim_hits": (lambda style: len(style.mentions), lambda style: 1, 1),
+    "density": (lambda style: sum(style.mentions.values()), lambda style: style.words, 100),
+    "prompt_align": (lambda style: _aligned(style), lambda style: bool(style.focus), 1),
+    "empty_rate": (lambda style: style.empty, lambda style: 1, 1),
+    "truncated_rate": (lambda style: style.truncated, lambda style: 1, 1),
+}
+"""Each statistic is a scale times a sum over critiques divided by another."""
+
+
+def _aligned(style: CritiqueStyle) -> bool:
+    return bool(style.focus) and set(style.focus) <= set(style.mentions)
+
+
+def style_columns(
+    styles: Sequence[CritiqueStyle], statistic: str
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], float]:
+    """Numerators, denominators and scale of a statistic of `STYLE_METRICS`: it is scale · Σ numerator / Σ denominator.
+
+    Raises:
+        ValueError: The statistic is unknown.
+    """
+    if statistic not in _STATISTICS:
+        raise ValueError(f"unknown statistic {statistic!r}: use one of {', '.join(STYLE_METRICS)}")
+    numerator, denominator, scale = _STATISTICS[statistic]
+    columns = [np.array([float(take(style)) for style in styles], np.float64) for take in (numerator, denominator)]
+    return columns[0], columns[1], scale
+
+
+def _ratio(styles: Sequence[CritiqueStyle], statistic: str) -> float | None:
+    numerator, denominator, scale = style_columns(styles, statistic)
+    return float(scale * numerator.sum() / denominator.sum()) if denominator.sum() else None
 
 
 @dataclass(frozen=True)
@@ -83,30 +118,30 @@ class StyleRow:
 
     Attributes:
         n: Critiques.
+        n_focused: Prompts that name a dimension.
+        n_generic: Prompts that name none.
+        generic_top3: The dimensions that most critiques of generic prompts address, at most three; ties by the order
+            of `DIMENSIONS`.
         avg_length: Mean number of words (S10).
         len_ref: Average length over the references' average length (our reading; see `style_row`); None without words.
         dim_hits: Mean number of dimensions addressed (S11).
         density: Trigger matches per 100 words over all critiques (S12); None without words.
         prompt_align: Share of focused prompts whose critique addresses every dimension they name (S13), in [0, 1].
-        n_focused: Focused prompts.
-        generic_top3: The dimensions that most critiques of generic prompts address, at most three; ties by the order
-            of `DIMENSIONS`.
-        n_generic: Generic prompts.
         empty_rate: Share of empty critiques.
         truncated_rate: Share of critiques that break off.
     """
 
     n: int
-    avg_length: float | None
-    len_ref: float | None
-    dim_hits: float | None
-    density: float | None
-    prompt_align: float | None
     n_focused: int
-    generic_top3: tuple[str, ...]
     n_generic: int
-    empty_rate: float | None
-    truncated_rate: float | None
+    generic_top3: tuple[str, ...]
+    avg_length: float | None = None
+    len_ref: float | None = None
+    dim_hits: float | None = None
+    density: float | None = None
+    prompt_align: float | None = None
+    empty_rate: float | None = None
+    truncated_rate: float | None = None
 
 
 def style_row(styles: Sequence[CritiqueStyle]) -> StyleRow:
@@ -115,21 +150,13 @@ def style_row(styles: Sequence[CritiqueStyle]) -> StyleRow:
     Length over reference length is a ratio of two means: in Table S5 length and ratio of each locally run model give
     the same 131 words for the references, which a mean of ratios would not.
     """
-    n = len(styles)
-    total = sum(style.words for style in styles)
-    focused = [style for style in styles if style.focus]
     generic = collections.Counter(name for style in styles if not style.focus for name in style.mentions)
     ranked = sorted(generic, key=lambda name: (-generic[name], DIMENSIONS.index(name)))
+    n_focused = sum(bool(style.focus) for style in styles)
     return StyleRow(
-        n=n,
-        avg_length=_ratio(total, n),
-        len_ref=_ratio(total, sum(style.reference_words for style in styles)),
-        dim_hits=_ratio(sum(len(style.mentions) for style in styles), n),
-        density=_ratio(100 * sum(sum(style.mentions.values()) for style in styles), total),
-        prompt_align=_ratio(sum(set(style.focus) <= set(style.mentions) for style in focused), len(focused)),
-        n_focused=len(focused),
+        n=len(styles),
+        n_focused=n_focused,
         generic_top3=tuple(ranked[:3]),
-        n_generic=n - len(focused),
-        empty_rate=_ratio(sum(style.empty for style in styles), n),
-        truncated_rate=_ratio(sum(style.truncated for style in styles), n),
+        n_generic=len(styles) - n_focused,
+        **{statistic: _ratio(styles, statistic) for statistic in STYLE_METRICS},
     )

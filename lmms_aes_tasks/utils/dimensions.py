@@ -92,8 +92,10 @@ def triggers() -> Triggers:
 
 
 @functools.cache
-def _pattern() -> re.Pattern[str]:
-    longest_first = sorted(triggers().dimension_of, key=lambda word: (-len(word), word))
+def _pattern(names_alone: bool) -> re.Pattern[str]:
+    found = triggers()
+    chosen = found.names if names_alone else found.dimension_of
+    longest_first = sorted(chosen, key=lambda trigger: (-len(trigger), trigger))
     return re.compile(rf"(?<![a-z])(?:{'|'.join(longest_first)})(?![a-z])")
 
 
@@ -124,8 +126,11 @@ def _spaced(text: str) -> str:
     return _GAP.sub(joint, without_markers(text).lower())
 
 
-def _matches(text: str) -> list[str]:
-    return [match.group() for match in _pattern().finditer(_spaced(text))]
+def _counts(text: str, names_alone: bool) -> dict[str, int]:
+    dimension_of = triggers().dimension_of
+    matches = _pattern(names_alone).finditer(_spaced(text))
+    counts = collections.Counter(dimension_of[match.group()] for match in matches)
+    return {dimension: counts[dimension] for dimension in DIMENSIONS if counts[dimension]}
 
 
 def mentions(text: str) -> dict[str, int]:
@@ -137,8 +142,7 @@ def mentions(text: str) -> dict[str, int]:
     >>> mentions("Leading lines and a color palette; the palette is warm.")
     {'Composition': 1, 'Color': 2}
     """
-    counts = collections.Counter(triggers().dimension_of[trigger] for trigger in _matches(text))
-    return {dimension: counts[dimension] for dimension in DIMENSIONS if counts[dimension]}
+    return _counts(text, names_alone=False)
 
 
 def current_question(instruction: str) -> str:
@@ -169,8 +173,4 @@ def focus(instruction: str) -> tuple[str, ...]:
     >>> focus("Describe the colour palette of this abstract image.")
     ('Color',)
     """
-    found = triggers()
-    named = {
-        found.dimension_of[trigger] for trigger in _matches(current_question(instruction)) if trigger in found.names
-    }
-    return tuple(dimension for dimension in DIMENSIONS if dimension in named)
+    return tuple(_counts(current_question(instruction), names_alone=True))

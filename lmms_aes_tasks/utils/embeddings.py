@@ -105,6 +105,8 @@ class BertEncoder:
     def _ids(self, text: str) -> list[int]:
         from bert_score.utils import sent_encode
 
+        if not text.strip():  # bert-score's own way calls what transformers 5 has not
+            return list(self.tokenizer("")["input_ids"])
         ids: list[int] = sent_encode(self.tokenizer, text)
         return ids
 
@@ -248,7 +250,7 @@ class Progress:
         """A progress bar over `total` items."""
         from tqdm import tqdm
 
-        return tqdm(total=total, desc=self.label, unit=" items", disable=not self.shown)
+        return tqdm(total=total, desc=self.label, unit=" items", disable=not self.shown or not total)
 
 
 def keep_references(encoder: TextEncoder, texts: Iterable[str], store: VectorStore, progress: Progress) -> None:

@@ -7,7 +7,6 @@ import shutil
 import tempfile
 import threading
 import warnings
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -76,23 +75,20 @@ class Lexicon:
         return (_Synset(tuple(_Lemma(name) for name in sorted(names) if "_" not in name)),)
 
 
-def _places(extra: Path | None) -> list[str]:
-    import nltk
-
-    return [*([str(extra)] if extra is not None else []), *nltk.data.path]
-
-
 def find_wordnet(extra: Path | None = None) -> Any:
     """The corpus `wordnet` as a path of NLTK's, unpacked or zipped; None where there is none.
 
     Args:
-        extra: A folder of NLTK data that is looked in first.
+        extra: A folder of NLTK data that is looked in first; it joins NLTK's own list, because NLTK opens no archive
+            outside of that.
     """
     import nltk
 
+    if extra is not None and str(extra) not in nltk.data.path:
+        nltk.data.path.insert(0, str(extra))
     for name in ("corpora/wordnet", "corpora/wordnet.zip/wordnet/"):
         try:
-            return nltk.data.find(name, _places(extra))
+            return nltk.data.find(name)
         except (LookupError, OSError, ValueError):
             continue
     return None
@@ -100,12 +96,13 @@ def find_wordnet(extra: Path | None = None) -> Any:
 
 @functools.lru_cache(maxsize=2)
 def _loaded(extra: Path | None) -> Lexicon:
+    import nltk
     from nltk.corpus.reader.wordnet import WordNetCorpusReader
 
     root = find_wordnet(extra)
     if root is None:
         raise WordNetError(
-            f"METEOR needs the corpus wordnet of NLTK, which is in none of {', '.join(_places(extra))}. "
+            f"METEOR needs the corpus wordnet of NLTK, which is in none of {', '.join(nltk.data.path)}. "
             "Run `lmms-aes data fetch wordnet`, which downloads it or takes it from the Debian packages wordnet-base "
             "and wordnet-sense-index; or set NLTK_DATA to a folder that holds corpora/wordnet."
         )
@@ -175,6 +172,10 @@ def build_corpus(dictionary: Path, nltk_data: Path) -> Path:
     return target
 
 
-def missing_words(lexicon: Lexicon, words: Iterable[str]) -> list[str]:
-    """Which of the words the lexicon does not know: a check that it is whole."""
-    return [word for word in words if not any(synset.lemmas() for synset in lexicon.synsets(word))]
+DEBIAN_FOLDER = Path("/usr/share/wordnet")
+"""Where Debian's packages put the database."""
+
+
+def has_database(folder: Path) -> bool:
+    """Whether a folder holds WordNet's database, whole."""
+    return all((folder / name).is_file() for name in _DATABASE_FILES)

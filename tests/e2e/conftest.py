@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import functools
-import http.server
 import json
 import os
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from lmms_aes_tasks.sources import canonical_file, read_card
+from tests.loopback import Server, running_server
 
 BIN = Path(sys.executable).parent
 
@@ -107,67 +106,7 @@ def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-# -- an OpenAI-compatible server on loopback --------------------------------------------------------------------------
-
-
-@dataclass
-class Server:
-    """A running server: what it was asked, and how to be asked.
-
-    Attributes:
-        address: Base URL.
-        requests: Bodies of all requests.
-        reply: Gives the answer to a request's body; to be replaced by a test.
-    """
-
-    address: str = ""
-    requests: list[dict[str, Any]] = field(default_factory=list)
-    reply: Callable[[dict[str, Any]], str] = lambda body: '```json\n{"answer": "A", "confidence": "high"}\n```'
-
-    @property
-    def model(self) -> tuple[str, ...]:
-        return "--model", "openai", "--model_args", f"model_version=some-model,base_url={self.address},api_key=none"
-
-    @property
-    def environment(self) -> dict[str, str]:
-        return {"OPENAI_API_KEY": "none", "OPENAI_API_BASE": self.address}
-
-
-class _Handler(http.server.BaseHTTPRequestHandler):
-    state: Server
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.state.requests.append(body)
-        message = {"role": "assistant", "content": self.state.reply(body)}
-        answer = {
-            "id": "x",
-            "object": "chat.completion",
-            "created": 0,
-            "model": body["model"],
-            "choices": [{"index": 0, "finish_reason": "stop", "message": message}],
-            "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
-        }
-        content = json.dumps(answer).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, format: str, *arguments: Any) -> None:
-        pass
-
-
 @pytest.fixture
 def server() -> Iterator[Server]:
-    state = Server()
-    handler = type("Handler", (_Handler,), {"state": state})
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as running:
-        running.daemon_threads = True
-        state.address = f"http://127.0.0.1:{running.server_address[1]}/v1"
-        thread = threading.Thread(target=running.serve_forever)
-        thread.start()
-        yield state
-        running.shutdown()
-        thread.join()
+    with running_server() as running:
+        yield running

@@ -1,0 +1,396 @@
+"""Scoring critiques outside the harness: in processes, with intervals, by domain, and two models beside each other."""
+
+from __future__ import annotations
+
+import functools
+import math
+import multiprocessing
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lmms_aes_tasks.critiquecanvas import (
+    EMBEDDING_METRICS,
+    LEXICAL_METRICS,
+    METRICS,
+    SCHEMA,
+    CritiqueItem,
+    lexicon,
+    score_critique,
+)
+from lmms_aes_tasks.records import IMAGES_COLUMN, Import, canonical_rows, file_stream, image_bytes, is_canonical
+from lmms_aes_tasks.utils.critique_style import STYLE_METRICS, style_columns
+from lmms_aes_tasks.utils.embeddings import Progress
+from lmms_aes_tasks.utils.significance import Interval, bootstrap_interval
+from lmms_aes_tasks.utils.text_metrics import bleu_of_sums
+
+_CHUNK = 50
+"""Critiques that a process gets at once."""
+_WORTH_PROCESSES = 400
+"""Fewer critiques are scored in less time than processes take to start and load WordNet."""
+
+Floats = npt.NDArray[np.float64]
+
+
+# -- Cases ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Case:
+    """What a critique is scored against.
+
+    Attributes:
+        id: Id of the record.
+        domain: Its domain; empty when it names none.
+        instruction: What the model was asked.
+        reference: The reference.
+        image: Gives the image file's content; None where it is not at hand.
+    """
+
+    id: str
+    domain: str
+    instruction: str
+    reference: str
+    image: Callable[[], bytes] | None = None
+
+
+class _ParquetImages:
+    """Images of a canonical file by row, one row group in memory at a time; read in the order of the rows."""
+
+    def __init__(self, path: Path) -> None:
+        import pyarrow.parquet as pq
+
+        self._file = pq.ParquetFile(path)
+        sizes = [self._file.metadata.row_group(group).num_rows for group in range(self._file.num_row_groups)]
+        self._ends = np.cumsum(sizes)
+        self._group = functools.lru_cache(maxsize=1)(self._read)
+
+    def _read(self, group: int) -> Any:
+        return self._file.read_row_group(group, columns=[IMAGES_COLUMN]).column(IMAGES_COLUMN)
+
+    def content(self, row: int) -> bytes:
+        group = int(np.searchsorted(self._ends, row, side="right"))
+        first = 0 if group == 0 else int(self._ends[group - 1])
+        content: bytes = self._group(group)[row - first].as_py()[0]["bytes"]
+        return content
+
+
+def _canonical_cases(path: Path) -> Iterator[Case]:
+    import pyarrow.parquet as pq
+
+    images = _ParquetImages(path)
+    names = ["id", "domain", "instruction", "reference"]
+    for row, fields in enumerate(pq.read_table(path, columns=names).to_pylist()):
+        image = functools.partial(images.content, row)
+        yield Case(fields["id"], fields["domain"], fields["instruction"], fields["reference"], image)
+
+
+def _raw_cases(path: Path) -> Iterator[Case]:
+    report = Import()
+    rows = list(canonical_rows(file_stream(path), SCHEMA, report, images=False))
+    report.raise_problems(str(path))
+    for row in rows:
+        paths = row[IMAGES_COLUMN]
+        image = functools.partial(image_bytes, paths[0], path.parent) if paths else None
+        yield Case(row["id"], row["domain"], row["instruction"], row["reference"], image)
+
+
+def read_cases(path: Path) -> dict[str, Case]:
+    """The cases of a file of records, canonical or as it came, by id and in its order; no image is read yet.
+
+    Raises:
+        SourceError: A record is not sound.
+    """
+    cases = _canonical_cases(path) if is_canonical(path, SCHEMA) else _raw_cases(path)
+    return {case.id: case for case in cases}
+
+
+# -- Lexical values in processes --------------------------------------------------------------------------------------
+
+
+def _score(chunk: Sequence[tuple[Case, str]]) -> list[CritiqueItem]:
+    words = lexicon()
+    return [
+        score_critique(case.id, case.domain, response, case.reference, case.instruction, words)
+        for case, response in chunk
+    ]
+
+
+def _without_image(case: Case) -> Case:
+    return Case(case.id, case.domain, case.instruction, case.reference)
+
+
+def score_critiques(
+    answered: Sequence[tuple[Case, str]], processes: int | None = None, progress: Progress | None = None
+) -> list[CritiqueItem]:
+    """Lexical values and style of responses, in the order given.
+
+    Args:
+        answered: (case, response).
+        processes: How many; as many as there are cores when None, and one for a few hundred critiques.
+        progress: How it is shown; not at all when None.
+
+    Raises:
+        WordNetError: WordNet is missing.
+    """
+    plain = [(_without_image(case), response) for case, response in answered]
+    chunks = [plain[start : start + _CHUNK] for start in range(0, len(plain), _CHUNK)]
+    count = min(processes or os.cpu_count() or 1, len(chunks))
+    found: list[CritiqueItem] = []
+    with (progress or Progress()).bar(len(plain)) as bar:
+        if count < 2 or (processes is None and len(plain) < _WORTH_PROCESSES):
+            for chunk in chunks:
+                found += _score(chunk)
+                bar.update(len(chunk))
+            return found
+        # spawned, not forked: a process that has started threads (PyTorch, tqdm) must not be copied
+        with ProcessPoolExecutor(count, mp_context=multiprocessing.get_context("spawn")) as pool:
+            for items in pool.map(_score, chunks):
+                found += items
+                bar.update(len(items))
+    return found
+
+
+# -- Metrics with intervals -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Scored:
+    """Critiques of one model, scored.
+
+    Attributes:
+        items: Lexical values and style, sorted by id.
+        embedded: Values by embedding metric, in the items' order, NaN where an image does not decode.
+        encoders: Identity of the encoder by metric.
+        missing: Why an embedding metric was not computed, by metric.
+        problems: Images that do not decode.
+    """
+
+    items: tuple[CritiqueItem, ...]
+    embedded: Mapping[str, Floats]
+    encoders: Mapping[str, str]
+    missing: Mapping[str, str]
+    problems: tuple[str, ...] = ()
+
+    def where(self, keep: Callable[[CritiqueItem], bool]) -> Scored:
+        """The part of the items that is kept."""
+        places = [place for place, item in enumerate(self.items) if keep(item)]
+        embedded = {name: values[places] for name, values in self.embedded.items()}
+        items = tuple(self.items[place] for place in places)
+        return Scored(items, embedded, self.encoders, self.missing, self.problems)
+
+
+_Columns = tuple[Floats, ...]
+
+
+def _ratio(numerator: Floats, denominator: Floats, axis: int = -1) -> Floats:
+    below = denominator.sum(axis=axis)
+    return np.asarray(numerator.sum(axis=axis) / np.where(below == 0, np.nan, below), np.float64)
+
+
+def _bleu(*columns: Floats, axis: int = -1) -> Floats:
+    sums = np.stack([np.asarray(column.sum(axis=axis)) for column in columns], axis=-1).astype(np.int64)
+    flat = sums.reshape(-1, sums.shape[-1])
+    return np.array([bleu_of_sums(row) for row in flat], np.float64).reshape(sums.shape[:-1])
+
+
+def columns_of(scored: Scored, metric: str) -> tuple[_Columns, Callable[..., Floats]]:
+    """The columns of a metric, one entry an item, and the statistic that reduces them.
+
+    Raises:
+        ValueError: The metric is unknown or was not computed.
+    """
+    if metric == "bleu":
+        rows = np.array([item.lexical.bleu.as_list() for item in scored.items], np.float64)
+        return tuple(rows.T), _bleu
+    if metric in STYLE_METRICS:
+        numerator, denominator, scale = style_columns([item.style for item in scored.items], metric)
+        return (scale * numerator, denominator), _ratio
+    if metric in ("rouge_l", "meteor"):
+        values = np.array([getattr(item.lexical, metric) for item in scored.items], np.float64)
+    elif metric in scored.embedded:
+        values = scored.embedded[metric]
+    else:
+        raise ValueError(f"metric {metric!r} is unknown or was not computed: use one of {', '.join(METRICS)}")
+    known = ~np.isnan(values)
+    return (np.where(known, values, 0.0), known.astype(np.float64)), _ratio
+
+
+def _entering(columns: _Columns, metric: str) -> npt.NDArray[np.bool_]:
+    """Which items enter a metric: all, but for unfocused prompts and images that do not decode."""
+    if metric in ("prompt_align", *EMBEDDING_METRICS):
+        return np.asarray(columns[1] != 0, np.bool_)
+    return np.ones(len(columns[0]), np.bool_)
+
+
+def finite(value: float | None) -> float | None:
+    """A number that JSON can hold, or None."""
+    return value if value is not None and math.isfinite(value) else None
+
+
+@dataclass(frozen=True)
+class MetricScore:
+    """A metric's value.
+
+    Attributes:
+        value: None where no item enters it.
+        n: Items that enter it.
+        interval: 95% percentile bootstrap over items; None when it was not asked for, or n < 2.
+    """
+
+    value: float | None
+    n: int
+    interval: Interval | None = None
+
+
+def metric_score(scored: Scored, metric: str, resamples: int = 0, seed: int = 0) -> MetricScore:
+    """One metric over the items, with its interval.
+
+    Raises:
+        ValueError: The metric is unknown or was not computed.
+    """
+    if not scored.items:
+        return MetricScore(None, 0)
+    columns, statistic = columns_of(scored, metric)
+    keep = _entering(columns, metric)
+    kept = tuple(column[keep] for column in columns)
+    n = int(keep.sum())
+    if n == 0:
+        return MetricScore(None, 0)
+    value = finite(float(statistic(*kept)))
+    interval = bootstrap_interval(kept, statistic, resamples=resamples, seed=seed) if resamples and n > 1 else None
+    return MetricScore(value, n, interval)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A metric of a first model minus that of a second, over the same items.
+
+    Attributes:
+        value: The difference; None where it is not defined.
+        n: Items that enter the metric for both.
+        interval: 95% paired percentile bootstrap; None when n < 2.
+        better: Items where the first has the higher value; None for metrics of sums.
+        worse: Items where the second has it; None likewise.
+    """
+
+    value: float | None
+    n: int
+    interval: Interval | None
+    better: int | None = None
+    worse: int | None = None
+
+
+def paired_difference(first: Scored, second: Scored, metric: str, resamples: int = 10_000, seed: int = 0) -> Difference:
+    """Difference of two models on one metric; items are resampled in pairs.
+
+    Raises:
+        ValueError: The two are not over the same ids, or the metric was not computed for both.
+    """
+    if [item.id for item in first.items] != [item.id for item in second.items]:
+        raise ValueError("the two are over different ids: compare predictions of the same cases")
+    own, statistic = columns_of(first, metric)
+    other, _ = columns_of(second, metric)
+    keep = _entering(own, metric) & _entering(other, metric)
+    width = len(own)
+    columns = tuple(column[keep] for column in (*own, *other))
+    n = int(keep.sum())
+    if n == 0:
+        return Difference(None, 0, None)
+
+    def difference(*both: Floats, axis: int = -1) -> Floats:
+        return statistic(*both[:width], axis=axis) - statistic(*both[width:], axis=axis)
+
+    value = finite(float(difference(*columns)))
+    interval = bootstrap_interval(columns, difference, resamples=resamples, seed=seed) if n > 1 else None
+    if metric in ("rouge_l", "meteor", *EMBEDDING_METRICS):
+        gaps = columns[0] - columns[width]
+        return Difference(value, n, interval, int((gaps > 0).sum()), int((gaps < 0).sum()))
+    return Difference(value, n, interval)
+
+
+# -- Per item ---------------------------------------------------------------------------------------------------------
+
+
+def per_item(scored: Scored) -> Iterator[dict[str, Any]]:
+    """One object an item: its record and its embedding values, by id."""
+    from lmms_aes_tasks.critiquecanvas import record_of
+
+    for place, item in enumerate(scored.items):
+        values = {name: finite(float(column[place])) for name, column in scored.embedded.items()}
+        yield record_of(item) | values
+
+
+def embed_all(
+    answered: Sequence[tuple[Case, str]], metrics: Sequence[str], shown: bool = False
+) -> tuple[dict[str, dict[str, float]], dict[str, str], dict[str, str], tuple[str, ...]]:
+    """Embedding metrics of texts.
+
+    Args:
+        answered: (case, text of the critique) in the order of the data, so that images are read in it, too.
+        metrics: Of `EMBEDDING_METRICS`.
+        shown: Whether progress bars are drawn.
+
+    Returns:
+        By metric its value by id; by metric its encoder; by metric why it was not computed; images that do not decode.
+    """
+    from lmms_aes_tasks.critique_embeddings import EmbeddingCase, embed, embedding_store, encoders_in_environment
+    from lmms_aes_tasks.utils.embeddings import EncoderError
+
+    values: dict[str, dict[str, float]] = {}
+    encoders: dict[str, str] = {}
+    missing: dict[str, str] = {}
+    problems: list[str] = []
+    cases = [EmbeddingCase(case.id, text, case.reference, case.image) for case, text in answered]
+    for metric in metrics:
+        try:
+            found = embed(metric, cases, encoders_in_environment(), embedding_store(), shown)
+        except EncoderError as error:
+            missing[metric] = str(error)
+            continue
+        values[metric] = {case.id: float(value) for case, value in zip(cases, found.values, strict=True)}
+        encoders[metric] = found.encoder
+        problems += found.problems
+    return values, encoders, missing, tuple(problems)
+
+
+def score_model(
+    answered: Sequence[tuple[Case, str]],
+    metrics: Sequence[str] = METRICS,
+    processes: int | None = None,
+    shown: bool = False,
+) -> Scored:
+    """Score one model's responses.
+
+    Args:
+        answered: (case, response) in the order of the data.
+        metrics: Of `METRICS`; embedding metrics are computed only when named.
+        processes: For the lexical values.
+        shown: Whether progress bars are drawn.
+
+    Raises:
+        WordNetError: WordNet is missing.
+    """
+    from lmms_aes_tasks.critiquecanvas import critique_text
+
+    items = score_critiques(answered, processes, Progress(shown, "lexical"))
+    texts = [(case, critique_text(response)) for case, response in answered]
+    wanted = [name for name in EMBEDDING_METRICS if name in metrics]
+    values, encoders, missing, problems = embed_all(texts, wanted, shown)
+    ordered = tuple(sorted(items, key=lambda item: item.id))
+    embedded = {
+        name: np.array([by_id.get(item.id, np.nan) for item in ordered], np.float64) for name, by_id in values.items()
+    }
+    return Scored(ordered, embedded, encoders, missing, problems)
+
+
+def computed(scored: Scored, metrics: Sequence[str] = METRICS) -> list[str]:
+    """Those of the metrics that there are values for, in the order of `METRICS`."""
+    there = {*LEXICAL_METRICS, *STYLE_METRICS, *scored.embedded}
+    return [name for name in METRICS if name in metrics and name in there]

@@ -1,0 +1,114 @@
+"""S10 to S13 worked by hand, and what the paper's table implies."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lmms_aes_tasks.utils.critique_style import (
+    STYLE_METRICS,
+    breaks_off,
+    critique_style,
+    style_columns,
+    style_row,
+)
+
+PUBLISHED = json.loads(
+    (Path(__file__).parents[2] / "lmms_aes_tasks/leaderboard/published/critiquecanvas.json").read_text("utf-8")
+)
+
+# (prediction, reference, instruction); words, dimensions and mentions counted by hand
+ITEMS = [
+    # 7 words; Color 2 (color, palette), Lighting 1; asked for Color: addressed
+    ("The color, the palette and the light.", "One two three four five six seven eight nine ten.", "Judge the color."),
+    # 4 words; Emotion 1 (mood); asked for Emotion and Lighting: not all addressed
+    ("A mood of rest", "One two three four.", "Judge the mood and the lighting."),
+    # 5 words; Composition 1, Emotion 1; generic
+    ("Balanced composition. Quiet.", "One two three four five six.", "Give a critique."),
+    # empty; generic
+    ("", "One two.", "Give a critique."),
+]
+
+
+def test_by_hand() -> None:
+    styles = [critique_style(*item) for item in ITEMS]
+    assert [style.words for style in styles] == [7, 4, 3, 0]
+    assert [style.reference_words for style in styles] == [10, 4, 6, 2]
+    # "Balanced" and "composition" are two triggers of one dimension, "Quiet" one of another
+    assert [style.mentions for style in styles] == [
+        {"Color": 2, "Lighting": 1},
+        {"Emotion": 1},
+        {"Composition": 2, "Emotion": 1},
+        {},
+    ]
+    assert [style.focus for style in styles] == [("Color",), ("Lighting", "Emotion"), (), ()]
+    assert [style.empty for style in styles] == [False, False, False, True]
+    assert [style.truncated for style in styles] == [False, True, False, False]
+    row = style_row(styles)
+    assert row.n == 4
+    assert row.avg_length == (7 + 4 + 3 + 0) / 4
+    assert row.len_ref == (7 + 4 + 3 + 0) / (10 + 4 + 6 + 2)
+    assert row.dim_hits == (2 + 1 + 2 + 0) / 4
+    assert row.density == pytest.approx(100 * (3 + 1 + 3 + 0) / (7 + 4 + 3 + 0), abs=1e-12)
+    assert row.prompt_align == 1 / 2
+    assert (row.n_focused, row.n_generic) == (2, 2)
+    assert row.generic_top3 == ("Composition", "Emotion")  # one critique each: ties in the paper's order
+    assert row.empty_rate == 1 / 4
+    assert row.truncated_rate == 1 / 4
+
+
+def test_generic_top_3_counts_critiques_not_mentions() -> None:
+    texts = ["light light light light", "color. mood.", "color. mood.", "mood. style.", "style, style, style."]
+    row = style_row([critique_style(text, "a", "Give a critique.") for text in texts])
+    assert row.generic_top3 == ("Emotion", "Color", "Style")  # 3, 2, 2 critiques; Lighting has 1
+
+
+def test_nothing_is_undefined_not_zero() -> None:
+    row = style_row([])
+    assert (row.avg_length, row.len_ref, row.density, row.prompt_align, row.empty_rate) == (None,) * 5
+    row = style_row([critique_style("", "a", "Critique this.")])
+    assert (row.avg_length, row.len_ref, row.density, row.prompt_align) == (0.0, 0.0, None, None)
+
+
+def test_columns_give_the_row() -> None:
+    styles = [critique_style(*item) for item in ITEMS]
+    row = style_row(styles)
+    for name in STYLE_METRICS:
+        numerator, denominator, scale = style_columns(styles, name)
+        assert scale * np.sum(numerator) / np.sum(denominator) == getattr(row, name)
+    with pytest.raises(ValueError, match="unknown statistic 'words': use one of avg_length"):
+        style_columns(styles, "words")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("It is calm.", False),
+        ('He says "calm."', False),
+        ("**It is calm.**", False),
+        ("Calm!\n\n", False),
+        ("光线柔和。", False),
+        ("It is calm and", True),
+        ("It is calm,", True),
+        ("- a list", True),
+        ("🎨", True),
+        ("", False),
+        ("  ", False),
+    ],
+)
+def test_breaking_off(text: str, expected: bool) -> None:
+    assert breaks_off(text) is expected
+
+
+def test_length_over_reference_is_a_ratio_of_means_in_the_papers_table() -> None:
+    """Every locally run model of Table S5 implies one mean length of the references; 5e-4 and 5e-3 are its rounding."""
+    local = [
+        row for row in PUBLISHED["style_rows"] if row["group"] != "Closed-source Models" and "GLM" not in row["model"]
+    ]
+    lows = [(row["avg_length"] - 0.005) / (row["len_ref"] + 0.0005) for row in local]
+    highs = [(row["avg_length"] + 0.005) / (row["len_ref"] - 0.0005) for row in local]
+    assert len(local) == 9
+    assert max(lows) < 131.0 < min(highs)
