@@ -221,19 +221,6 @@ class _ContextCanvas:
 # -- CritiqueCanvas ---------------------------------------------------------------------------------------------------
 
 
-def embedding_values(task: Task, texts: Mapping[str, str]) -> dict[str, dict[str, float]] | None:
-    """Values of the embedding metrics by metric and id, where the encoders are at hand.
-
-    A hook: entries do not yet compute them; None says so.
-
-    Args:
-        task: The task, whose card names the references and images.
-        texts: The critiques by id.
-    """
-    return None
-
-
-_EMBEDDING_REASON = "its encoders are not at hand: score the samples file with `lmms-aes score critiquecanvas`"
 _BETTER: Mapping[str, bool | None] = {
     **dict.fromkeys((*critiquecanvas.LEXICAL_METRICS, *critiquecanvas.EMBEDDING_METRICS, "prompt_align"), True),
     **dict.fromkeys(("avg_length", "len_ref", "dim_hits", "density"), None),
@@ -311,14 +298,14 @@ class _CritiqueCanvas:
         return made
 
     def unchecked(self, with_data: bool) -> dict[str, str]:
-        reasons = dict.fromkeys(critiquecanvas.EMBEDDING_METRICS, _EMBEDDING_REASON)
+        reasons: dict[str, str] = {}
         if not with_data:
-            reasons |= dict.fromkeys(
+            reasons = dict.fromkeys(
                 (*critiquecanvas.LEXICAL_METRICS, "len_ref", "prompt_align"),
-                "summed up from the records: references and instructions are in the data (--data)",
+                "added up from the records: references and instructions are in the data (--data)",
             )
         elif _lexicon() is None:
-            reasons["meteor"] = "summed up from the records: WordNet is missing (`lmms-aes data fetch wordnet`)"
+            reasons["meteor"] = "added up from the records: WordNet is missing (`lmms-aes data fetch wordnet`)"
         return reasons
 
 

@@ -11,16 +11,18 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
 from lmms_aes_tasks import critiquecanvas
-from lmms_aes_tasks.leaderboard.benchmarks import Adapter, Read, adapter_of, embedding_values
+from lmms_aes_tasks.leaderboard import embedding
+from lmms_aes_tasks.leaderboard.benchmarks import Adapter, Read, adapter_of
 from lmms_aes_tasks.leaderboard.data import Data, data_of
-from lmms_aes_tasks.leaderboard.digests import lines_sha256, per_item_sha256, response_digest
+from lmms_aes_tasks.leaderboard.digests import lines_sha256, response_digest
+from lmms_aes_tasks.leaderboard.embedding import EmbeddingValues
 from lmms_aes_tasks.leaderboard.errors import BuildError, EntryError
 from lmms_aes_tasks.leaderboard.responses import FOLDER, Row, write_rows
 from lmms_aes_tasks.leaderboard.results import result_of
@@ -35,7 +37,7 @@ from lmms_aes_tasks.leaderboard.runs import (
 )
 from lmms_aes_tasks.leaderboard.safe_reading import MAX_JSON_BYTES, is_plain, printable
 from lmms_aes_tasks.leaderboard.schema import Entry, Metric, PromptUse, Subject, TaskResult
-from lmms_aes_tasks.leaderboard.tasks import Task, expected_items
+from lmms_aes_tasks.leaderboard.tasks import expected_items
 from lmms_aes_tasks.predictions import Prediction, PredictionError, check_ids, read_predictions
 from lmms_aes_tasks.records import bulleted
 from lmms_aes_tasks.utils.unicode_text import well_formed
@@ -149,8 +151,9 @@ def _compare_with_harness(run: TaskRun, metrics: Mapping[str, Metric]) -> None:
         if name not in metrics:
             continue
         ours = metrics[name].value
+        tolerance = embedding.TOLERANCE if name in critiquecanvas.EMBEDDING_METRICS else TOLERANCE
         if (ours is None) != (theirs is None) or (
-            ours is not None and theirs is not None and not math.isclose(ours, theirs, rel_tol=0, abs_tol=TOLERANCE)
+            ours is not None and theirs is not None and not math.isclose(ours, theirs, rel_tol=0, abs_tol=tolerance)
         ):
             problems.append(f"{name} is {ours} from the samples and {theirs} in the results")
     if problems:
@@ -161,26 +164,25 @@ def _compare_with_harness(run: TaskRun, metrics: Mapping[str, Metric]) -> None:
         )
 
 
-def _embedding_metrics(task: Task, run: TaskRun, texts: Mapping[str, str]) -> dict[str, Metric]:
-    """Embedding metrics: computed where the encoders are at hand, else the run's own figures, else null."""
-    if task.benchmark != "critiquecanvas":
-        return {}
-    computed = embedding_values(task, texts)
-    found = {}
+def _embedding_metrics(run: TaskRun, found: EmbeddingValues, n: int) -> dict[str, Metric]:
+    """Embedding metrics: those computed, else the run's own figures, else null with the reason."""
+    made = {}
     for name in critiquecanvas.EMBEDDING_METRICS:
-        if computed is not None and computed.get(name):
-            values = computed[name]
-            mean = math.fsum(values.values()) / len(values)
-            digest = per_item_sha256((own, round(value, 6)) for own, value in values.items())
-            found[name] = Metric(value=mean, n=len(values), per_item_sha256=digest)
+        if name in found.values:
+            made[name] = embedding.mean_metric(found.values[name])
         elif (reported := run.metrics.get(name)) is not None:
-            found[name] = Metric(value=reported, n=len(texts))
+            made[name] = Metric(value=reported, n=n)
         else:
-            found[name] = Metric(value=None, n=0, reason="not computed: its encoder was not at hand")
-    return found
+            made[name] = Metric(value=None, n=0, reason=found.missing[name])
+    return made
 
 
-def _build_task(run: TaskRun, wanted: Wanted, folder: Path) -> TaskResult:
+def _values_of(own_id: str, embedded: EmbeddingValues) -> dict[str, float]:
+    return {name: values[own_id] for name, values in embedded.values.items() if own_id in values}
+
+
+def _build_task(run: TaskRun, wanted: Wanted, folder: Path, encoders: dict[str, str]) -> TaskResult:
+    """One task's result; what encoders were used is added to `encoders`."""
     task = run.task
     adapter = adapter_of(task)
     predictions = read_predictions(run.samples)
@@ -204,6 +206,12 @@ def _build_task(run: TaskRun, wanted: Wanted, folder: Path) -> TaskResult:
         figures = adapter.figures(items)
     except (ValueError, ArithmeticError) as error:
         raise BuildError(f"{run.samples}: {task.name} cannot be scored: {printable(error)}") from None
+    more: dict[str, Metric] = {}
+    if task.benchmark == "critiquecanvas":
+        embedded = embedding.embedding_values(task, texts, wanted.data)
+        more = _embedding_metrics(run, embedded, len(rows))
+        encoders |= {embedding.library_name(name): own for name, own in embedded.encoders.items()}
+        rows = [replace(row, record=row.record | _values_of(row.id, embedded)) for row in rows]
     images = images_of(run)
     file = write_rows(folder, task.name, rows)
     result = result_of(
@@ -217,7 +225,7 @@ def _build_task(run: TaskRun, wanted: Wanted, folder: Path) -> TaskResult:
         prompts=_prompts(run, predictions, images),
         decoding=decoding_of(run),
         images=images,
-        more_metrics=_embedding_metrics(task, run, texts),
+        more_metrics=more,
         n_data=None if data is None else len(data.documents),
         file=file,
     )
@@ -294,12 +302,14 @@ def build_entry(places: Sequence[Path], wanted: Wanted, folder: Path) -> Entry:
         raise BuildError(_validation(error)) from None
     if wanted.evaluator is not None and (not is_plain(wanted.evaluator) or not 0 < len(wanted.evaluator) <= 200):
         raise BuildError(f"--evaluator is {printable(wanted.evaluator)!r}: use 1 to 200 visible characters, no < and >")
-    results = {run.task.name: _build_task(run, wanted, folder) for run in runs}
+    encoders: dict[str, str] = {}
+    results = {run.task.name: _build_task(run, wanted, folder, encoders) for run in runs}
+    own = versions()
     entry = Entry(
         date=max(run.day for run in runs),
         evaluator=wanted.evaluator,
         model=subject,
-        versions=versions(),
+        versions=own.model_copy(update={"libraries": own.libraries | encoders}),
         tasks=results,
     )
     content = entry.model_dump(mode="json")

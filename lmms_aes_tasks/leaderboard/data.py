@@ -12,7 +12,7 @@ from typing import Any
 from lmms_aes_tasks import sources
 from lmms_aes_tasks.leaderboard.digests import lines_sha256
 from lmms_aes_tasks.leaderboard.tasks import Task
-from lmms_aes_tasks.records import IMAGES_COLUMN, SourceError
+from lmms_aes_tasks.records import IMAGES_COLUMN
 from lmms_aes_tasks.utils.permutations import TRIALS, trial_permutations
 
 _GOLD: Mapping[str, tuple[str, ...]] = {
@@ -119,6 +119,15 @@ def _fineartbench(root: Path, mode: str) -> Data:
 # -- One way in -------------------------------------------------------------------------------------------------------
 
 
+def data_file(task: Task, root: Path | None) -> Path | None:
+    """The canonical file of a task's records with their images; None where it is not at hand.
+
+    Raises:
+        SourceError: It is there, and not sound.
+    """
+    return _parquet(sources.read_card(task.card), root)
+
+
 def data_of(task: Task, root: Path | None) -> Data | None:
     """A task's data where it is at hand: generated for a demo, below `root`, or in the cache of the Hub's.
 
@@ -135,11 +144,7 @@ def data_of(task: Task, root: Path | None) -> Data | None:
     if task.benchmark == "fineartbench":
         folder = None if root is None else root / task.card
         return _fineartbench(folder, task.variant) if folder is not None and folder.is_dir() else None
-    try:
-        card = sources.read_card(task.card)
-    except SourceError:
-        return None
-    path = _parquet(card, root)
+    path = data_file(task, root)
     if path is None:
         return None
     rows, digest = _records(task.benchmark, path, path.stat().st_mtime_ns)

@@ -20,10 +20,11 @@ from typing import Any
 from pydantic import ValidationError
 
 from lmms_aes_tasks import __version__, critiquecanvas
+from lmms_aes_tasks.leaderboard import embedding
 from lmms_aes_tasks.leaderboard.benchmarks import Adapter, Figures, Read, adapter_of
 from lmms_aes_tasks.leaderboard.build import ENTRY_FILE, TOLERANCE, VERIFICATION_FILE
 from lmms_aes_tasks.leaderboard.data import Data, data_of
-from lmms_aes_tasks.leaderboard.digests import lines_sha256, response_digest, text_sha256
+from lmms_aes_tasks.leaderboard.digests import lines_sha256, response_digest
 from lmms_aes_tasks.leaderboard.errors import CorruptError, EntryError
 from lmms_aes_tasks.leaderboard.responses import FOLDER, Row, path_of, read_rows
 from lmms_aes_tasks.leaderboard.results import result_of
@@ -185,7 +186,8 @@ class _Checked:
     ids: list[str] = field(default_factory=list)
     items: list[Any] = field(default_factory=list)
     answers: collections.Counter[Hashable] = field(default_factory=collections.Counter)
-    texts: collections.Counter[str] = field(default_factory=collections.Counter)
+    texts: dict[str, str] = field(default_factory=dict)
+    embedded: dict[str, dict[str, float]] = field(default_factory=dict)
     copies: list[str] = field(default_factory=list)
 
 
@@ -234,10 +236,11 @@ def _read_row(
     try:
         document = known if known is not None else adapter.document(row.record)
         read: Read = adapter.read(document, row.response, row.record)
+        embedded = embedding.values_of_record(row.record) if task.benchmark == "critiquecanvas" else {}
     except (ValueError, TypeError, KeyError, OverflowError) as error:
         found.add("error", f"{where}, id {row.id}", f"its record is not sound: {printable(error, 400)}", alike)
         return
-    made = json.loads(json.dumps(read.record)) | {"response_digest": row.record.get("response_digest")}
+    made = json.loads(json.dumps(read.record)) | {"response_digest": row.record.get("response_digest")} | embedded
     for difference in _record_differences(row.record, made):
         found.add("error", f"{where}, id {row.id}", f"record: {difference}", alike)
     if str(document["id"]) != row.id:
@@ -248,7 +251,9 @@ def _read_row(
     if read.answer is not None and task.benchmark != "critiquecanvas":
         checked.answers[read.answer] += 1
     elif task.benchmark == "critiquecanvas":
-        checked.texts[text_sha256(str(read.answer))] += 1
+        checked.texts[row.id] = str(read.answer)
+        for name, value in embedded.items():
+            checked.embedded.setdefault(name, {})[row.id] = value
         lexical = read.item.lexical
         if lexical.rouge_l == 1.0 and lexical.bleu.counts == lexical.bleu.totals and lexical.bleu.length:
             checked.copies.append(row.id)
@@ -272,7 +277,7 @@ def _flags(name: str, checked: _Checked, parse_rate: float | None, found: Findin
         answer = next(iter(checked.answers))
         found.add("flag", name, f"every answer is the same ({_shown(answer)}): a constant, or a broken run?")
     if checked.texts and n >= _FEWEST_FOR_CONSTANT:
-        (_, most), *_ = checked.texts.most_common(1)
+        (_, most), *_ = collections.Counter(checked.texts.values()).most_common(1)
         if most > _SAME_CRITIQUES * n:
             found.add("flag", name, f"{most} of {n} critiques are the same text: a constant, or a broken run?")
     if checked.copies:
@@ -336,18 +341,49 @@ def _compare_breakdowns(given: TaskResult, made: TaskResult, found: Findings) ->
                 _compare_metrics(theirs[group], ours[group], where, found)
 
 
-def _check_embeddings(given: Mapping[str, Metric], where: str, found: Findings) -> dict[str, Metric]:
-    """Embedding metrics as they were given, when they can be such figures at all."""
+def _given_embeddings(given: Mapping[str, Metric], checked: _Checked, where: str, found: Findings) -> dict[str, Metric]:
+    """Embedding metrics as the records add them up; where they hold none, as the entry has them, if it can be so."""
     kept = {}
     for name in critiquecanvas.EMBEDDING_METRICS:
         metric = given.get(name)
-        if metric is None:
+        if checked.embedded.get(name):
+            kept[name] = embedding.mean_metric(checked.embedded[name])
+        elif metric is None:
             found.add("error", f"{where}.{name}", "the figure is missing; null with a reason where it is not computed")
-            continue
-        if metric.value is not None and not -1 <= metric.value <= 1:
-            found.add("error", f"{where}.{name}.value", f"is {metric.value}: use a number from -1 to 1")
-        kept[name] = metric
+        else:
+            if metric.value is not None and not -1 <= metric.value <= 1:
+                found.add("error", f"{where}.{name}.value", f"is {metric.value}: use a number from -1 to 1")
+            kept[name] = metric
     return kept
+
+
+def _recompute_embeddings(
+    task: Task, entry: Entry, checked: _Checked, root: Path | None, found: Findings
+) -> dict[str, str]:
+    """Hold embedding values against those of the same encoders, where they are at hand.
+
+    Returns:
+        Metrics that could not be, with the reason.
+    """
+    file = entry.tasks[task.name].file.path
+    named = {name: entry.versions.libraries.get(embedding.library_name(name)) for name in checked.embedded}
+    left_out = {
+        name: "the entry holds no values of single critiques"
+        for name in critiquecanvas.EMBEDDING_METRICS
+        if name not in named
+    }
+    if not named:
+        return left_out
+    ours = embedding.embedding_values(task, checked.texts, root)
+    for name, encoder in named.items():
+        if name not in ours.values:
+            left_out[name] = f"added up from the records: {ours.missing[name].removeprefix('not computed: ')}"
+        elif ours.encoders[name] != encoder:
+            left_out[name] = f"added up from the records: its encoder is {encoder}, the one here {ours.encoders[name]}"
+        else:
+            for own, message in embedding.differences(name, checked.embedded[name], ours.values[name]):
+                found.add("error", f"{file}, id {own}", message, f"{file}: {name}")
+    return left_out
 
 
 def _check_settings(result: TaskResult, found: Findings) -> None:
@@ -421,7 +457,10 @@ def _verify_task(folder: Path, entry: Entry, name: str, root: Path | None, found
         found.add("error", result.file.path, f"{len(checked.ids)} items of {expected}: a run with --limit, or cut")
     _note_data(result, data, found)
     unchecked = adapter.unchecked(data is not None)
-    kept = _check_embeddings(result.metrics, f"{base}.metrics", found) if task.benchmark == "critiquecanvas" else {}
+    kept: dict[str, Metric] = {}
+    if task.benchmark == "critiquecanvas":
+        kept = _given_embeddings(result.metrics, checked, f"{base}.metrics", found)
+        unchecked |= _recompute_embeddings(task, entry, checked, root, found)
     try:
         figures: Figures = adapter.figures(checked.items)
     except (ValueError, ArithmeticError) as error:

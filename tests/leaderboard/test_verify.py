@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +17,7 @@ from lmms_aes_tasks.leaderboard.digests import response_digest
 from lmms_aes_tasks.leaderboard.errors import EntryError
 from lmms_aes_tasks.leaderboard.schema import Verification
 from lmms_aes_tasks.leaderboard.verify import verify_entry, write_verification
+from tests.encoders import EncoderFolders
 from tests.leaderboard import runs
 from tests.leaderboard.conftest import TASKS, edit_entry, edit_lines, read_entry, read_lines
 
@@ -323,7 +325,8 @@ def test_critiques_with_and_without_their_references(critiques: tuple[Path, Path
     build([out], with_data, Wanted("Org/Model", data=data))
     build([out], without, Wanted("Org/Model"))
     given, other = (read_entry(folder)["tasks"]["critiquecanvas"] for folder in (with_data, without))
-    assert given["metrics"] == other["metrics"]
+    for metric, own in given["metrics"].items():
+        assert own | {"reason": None} == other["metrics"][metric] | {"reason": None}
     assert given["data_sha256"] is not None
     assert other["data_sha256"] is None
     assert "|data:none|" in other["signature"]
@@ -389,3 +392,48 @@ def test_a_task_that_is_none_of_ours(entry: Path) -> None:
             path.unlink()
     with pytest.raises(EntryError, match=r"tasks.mmlu: task mmlu of contextcanvas is none of ours: use contextcanvas"):
         verify_entry(entry)
+
+
+@pytest.mark.usefixtures("of_twelve")
+def test_embedding_metrics_where_the_encoders_are(
+    critiques: tuple[Path, Path], encoder_folders: EncoderFolders, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, data = critiques
+    task = "critiquecanvas"
+    for name, value in encoder_folders.environment.items():
+        monkeypatch.setenv(name, value)
+    build([out], tmp_path / "entry", Wanted("Org/Model", data=data))
+    content = read_entry(tmp_path / "entry")
+    lines = read_lines(tmp_path / "entry", task)
+    names = {"bert_f1", "sbert_cos", "clip_cos"}
+    for name in names:
+        metric = content["tasks"][task]["metrics"][name]
+        values = [line["record"][name] for line in lines]
+        assert metric["value"] == pytest.approx(sum(values) / 12, abs=1e-12)
+        assert metric["per_item_sha256"] is not None
+        assert re.fullmatch(r"local@[0-9a-f]{16}( layer 2)?", content["versions"]["libraries"][f"encoder:{name}"])
+    assert str(encoder_folders.bert) not in json.dumps(content)
+    found = verify_entry(tmp_path / "entry", data)
+    assert errors(found) == []
+    assert names <= set(found.recomputed[task])
+    assert found.not_recomputed == {}
+
+    def change(lines: list[dict[str, Any]]) -> None:
+        lines[3]["record"]["sbert_cos"] = 0.999
+
+    edit_lines(tmp_path / "entry", task, change)
+    wrong = errors(verify_entry(tmp_path / "entry", data))
+    assert wrong[0][0] == f"responses/{task}.jsonl.zst, id critique-0003"
+    assert wrong[0][1].startswith("record: sbert_cos is 0.999, and ")
+    assert f"tasks.{task}.metrics.sbert_cos.value" in wheres(verify_entry(tmp_path / "entry"))
+
+    build([out], tmp_path / "entry", Wanted("Org/Model", data=data), force=True)
+    monkeypatch.setenv("LMMS_AES_EMBEDDINGS", "off")
+    found = verify_entry(tmp_path / "entry", data)
+    assert found.status == "recomputed"
+    assert set(found.not_recomputed[task]) == names
+    monkeypatch.delenv("LMMS_AES_EMBEDDINGS")
+    monkeypatch.setenv("LMMS_AES_SBERT", str(encoder_folders.bert))
+    found = verify_entry(tmp_path / "entry", data)
+    assert found.status == "recomputed"
+    assert set(found.not_recomputed[task]) == {"sbert_cos"}
