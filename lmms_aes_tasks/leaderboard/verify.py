@@ -41,6 +41,8 @@ from lmms_aes_tasks.leaderboard.safe_reading import (
 from lmms_aes_tasks.leaderboard.schema import Entry, Finding, Metric, TaskResult, Verification, is_day, today
 from lmms_aes_tasks.leaderboard.tasks import Task, expected_items, known_tasks
 from lmms_aes_tasks.records import SourceError, atomic_path
+from lmms_aes_tasks.settings import PROMPTS
+from lmms_aes_tasks.utils.prompts import read_prompt
 
 _LISTED = 20
 """Findings of one kind about one task that are listed one by one; the rest is counted."""
@@ -386,6 +388,13 @@ def _recompute_embeddings(
     return left_out
 
 
+def _own_prompt(prompt_id: str) -> str | None:
+    """SHA-256 of a prompt of ours; None for any other id (`other`, `instruction`, a prompt without some parts)."""
+    if not re.fullmatch(r"[a-z0-9\-]{1,60}", prompt_id) or not (PROMPTS / f"{prompt_id}.txt").is_file():
+        return None
+    return read_prompt(PROMPTS / f"{prompt_id}.txt", (), prompt_id).sha256
+
+
 def _check_settings(result: TaskResult, found: Findings) -> None:
     base = f"tasks.{result.task}"
     for name, given, allowed in (
@@ -394,6 +403,10 @@ def _check_settings(result: TaskResult, found: Findings) -> None:
     ):
         for key in sorted(set(given) - allowed):
             found.add("error", f"{base}.{name}.{key}", f"no such setting: use {', '.join(sorted(allowed))}")
+    for prompt in result.prompts:
+        ours = _own_prompt(prompt.id)
+        if ours is not None and prompt.sha256 != ours:
+            found.add("error", f"{base}.prompts", f"{prompt.id} has the SHA-256 {prompt.sha256}, ours is {ours}")
     asked = sum(prompt.n for prompt in result.prompts)
     if asked != result.n:
         found.add("error", f"{base}.prompts", f"name {asked} items, and there are {result.n}")

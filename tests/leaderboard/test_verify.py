@@ -158,6 +158,14 @@ def test_a_figure_too_few_or_too_many(entry: Path, name: str) -> None:
     assert found[f"tasks.{ONE}.metrics.{missing}"] == "the figure is missing"
 
 
+def test_a_prompt_of_ours_with_another_hash(entry: Path) -> None:
+    edit_entry(entry, lambda own: own["tasks"][ONE]["prompts"][0].update(sha256="4" * 64))
+    found = dict(errors(verify_entry(entry)))
+    assert found[f"tasks.{ONE}.prompts"].startswith(f"contextcanvas-1 has the SHA-256 {'4' * 64}, ours is ")
+    edit_entry(entry, lambda own: own["tasks"][ONE]["prompts"][0].update(id="other", n=27))
+    assert dict(errors(verify_entry(entry)))[f"tasks.{ONE}.prompts"] == "name 27 items, and there are 28"
+
+
 def change_id(lines: list[dict[str, Any]]) -> None:
     lines[2]["id"] = "demo-99"
 
