@@ -1,19 +1,19 @@
 """What an entry and a board hold: pydantic models, their version, and their JSON Schema.
 
 `entry.json` is written by the one who ran the model (`self-reported`), `verification.json` by the one who recomputed it
-(`recomputed`), `board.json` gathers both with the papers' own rows (`published`). Numbers are JSON numbers, never texts;
-NaN and infinities are refused.
+(`recomputed`), `board.json` gathers both with the papers' own rows (`published`). Numbers are JSON numbers, never
+texts; NaN and infinities are refused.
 """
 
 from __future__ import annotations
 
 from datetime import date
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-ENTRY_SCHEMA_VERSION = "1"
-BOARD_SCHEMA_VERSION = "1"
+ENTRY_SCHEMA_VERSION: Final = "1"
+BOARD_SCHEMA_VERSION: Final = "1"
 
 Status = Literal["self-reported", "recomputed", "published"]
 """Who stands for a figure: its submitter, a verifier who computed it again from the responses, or a paper."""
@@ -215,7 +215,8 @@ class BoardRow(Model):
     """One model on one task: a row of the board's tables.
 
     Attributes:
-        key: Identity: `<org>__<model>/<revision>/<run>` and the task; for a paper's row `published/<benchmark>/<model>`.
+        key: Identity: `<org>__<model>/<revision>/<run>` and the task; for a paper's row
+            `published/<benchmark>/<model>`.
         status: Who stands for it.
         model: Name shown; ORG/NAME of an entry, the paper's spelling of a published row.
         group: Kind of model (`Closed-source MLLMs`, …); empty for an entry.
