@@ -264,7 +264,8 @@ def metric_score(scored: Scored, metric: str, resamples: int = 0, seed: int = 0)
     if n == 0:
         return MetricScore(None, 0)
     value = finite(float(statistic(*kept)))
-    interval = bootstrap_interval(kept, statistic, resamples=resamples, seed=seed) if resamples and n > 1 else None
+    wanted = resamples and n > 1 and value is not None
+    interval = bootstrap_interval(kept, statistic, resamples=resamples, seed=seed) if wanted else None
     return MetricScore(value, n, interval)
 
 
@@ -308,7 +309,8 @@ def paired_difference(first: Scored, second: Scored, metric: str, resamples: int
         return statistic(*both[:width], axis=axis) - statistic(*both[width:], axis=axis)
 
     value = finite(float(difference(*columns)))
-    interval = bootstrap_interval(columns, difference, resamples=resamples, seed=seed) if n > 1 else None
+    wanted = n > 1 and value is not None
+    interval = bootstrap_interval(columns, difference, resamples=resamples, seed=seed) if wanted else None
     if metric in ("rouge_l", "meteor", *EMBEDDING_METRICS):
         gaps = columns[0] - columns[width]
         return Difference(value, n, interval, int((gaps > 0).sum()), int((gaps < 0).sum()))

@@ -345,8 +345,9 @@ def item_of_record(record: Mapping[str, Any]) -> CritiqueItem:
         raise ValueError(f"id is {own_id!r} and domain {domain!r}: give texts")
     if any(isinstance(count, bool) or not isinstance(count, int) or count < 0 for count in counts):
         raise ValueError(f"word and trigger counts are {counts!r}: give whole numbers of at least 0")
-    if not set(mentions) | set(focus) <= set(DIMENSIONS):
-        raise ValueError(f"dimensions are {sorted(set(mentions) | set(focus))}: use {', '.join(DIMENSIONS)}")
+    unknown = sorted({*mentions, *focus} - set(DIMENSIONS))
+    if unknown:
+        raise ValueError(f"unknown dimension {', '.join(unknown)}: use {', '.join(DIMENSIONS)}")
     if any(isinstance(v, bool) or not isinstance(v, (int, float)) or not 0 <= v <= 1 for v in values):
         raise ValueError(f"rouge_l and meteor are {values!r}: give numbers from 0 to 1")
     if not all(isinstance(flag, bool) for flag in flags):

@@ -29,7 +29,7 @@ HARD = [
 def generated_pairs(count: int = 200, seed: int = 0, sentences_each: tuple[int, int] = (3, 7)) -> list[tuple[str, str]]:
     """(prediction, reference): references shuffled by sentence, predictions with words dropped, doubled, replaced."""
     draw = random.Random(seed)
-    sentences = [part for text in REFERENCES for part in text.replace("\n", " ").split(". ") if part]
+    sentences = [part for text in REFERENCES for part in map(str.strip, text.replace("\n", " ").split(". ")) if part]
     vocabulary = sorted({word for sentence in sentences for word in sentence.split()})
     pairs = []
     for _ in range(count):

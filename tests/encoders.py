@@ -26,7 +26,7 @@ class EncoderFolders:
         }
 
 
-def save_deberta(folder: Path) -> None:
+def save_deberta(folder: Path, hidden: int = 32, layers: int = LAYERS + 1) -> None:
     import torch
     from tokenizers import pre_tokenizers
     from transformers import DebertaConfig, DebertaModel, DebertaTokenizer
@@ -41,10 +41,10 @@ def save_deberta(folder: Path) -> None:
     torch.manual_seed(0)
     config = DebertaConfig(
         vocab_size=len(vocabulary),
-        hidden_size=32,
-        num_hidden_layers=LAYERS + 1,
+        hidden_size=hidden,
+        num_hidden_layers=layers,
         num_attention_heads=2,
-        intermediate_size=64,
+        intermediate_size=2 * hidden,
         max_position_embeddings=512,
         relative_attention=True,
         pos_att_type=["c2p", "p2c"],
@@ -58,16 +58,16 @@ def save_deberta(folder: Path) -> None:
     DebertaTokenizer(vocab=vocabulary, merges=merges).save_pretrained(folder)
 
 
-def save_clip(folder: Path) -> None:
+def save_clip(folder: Path, width: int = 32, layers: int = 2) -> None:
     import open_clip
     import torch
     from safetensors.torch import save_file
 
     shape = {
-        "embed_dim": 32,
+        "embed_dim": width,
         "quick_gelu": True,
-        "vision_cfg": {"image_size": 32, "layers": 2, "width": 32, "patch_size": 8, "head_width": 16},
-        "text_cfg": {"context_length": 77, "vocab_size": 49408, "width": 32, "heads": 2, "layers": 2},
+        "vision_cfg": {"image_size": 32, "layers": layers, "width": width, "patch_size": 8, "head_width": 16},
+        "text_cfg": {"context_length": 77, "vocab_size": 49408, "width": width, "heads": 2, "layers": layers},
     }
     torch.manual_seed(0)
     model = open_clip.CLIP(**shape)

@@ -108,38 +108,53 @@ def check_entry_point() -> Check:
 
 
 def check_wordnet() -> Check:
-    """The corpus behind METEOR (CritiqueCanvas)."""
-    try:
-        import nltk
-    except ImportError:
-        return Check("WordNet", WARN, "NLTK is not installed", "for CritiqueCanvas (planned): pip install nltk")
-    for name in ("corpora/wordnet", "corpora/wordnet.zip"):
-        try:
-            return Check("WordNet", OK, str(nltk.data.find(name)))
-        except LookupError:
-            continue
-    return Check(
-        "WordNet", WARN, "not found", "for METEOR (CritiqueCanvas, planned): python -m nltk.downloader wordnet"
-    )
+    """Whether NLTK finds WordNet, which METEOR needs."""
+    from lmms_aes_tasks.critiquecanvas import nltk_folder
+    from lmms_aes_tasks.utils.wordnet import find_wordnet
+
+    found = find_wordnet(nltk_folder())
+    if found is not None:
+        return Check("WordNet", OK, str(found))
+    return Check("WordNet", WARN, "not found", "for METEOR (critiquecanvas): lmms-aes data fetch wordnet")
 
 
-METRIC_MODELS = (
-    "microsoft/deberta-base-mnli",
-    "sentence-transformers/all-mpnet-base-v2",
-    "openai/clip-vit-base-patch32",
-)
-"""Models behind CritiqueCanvas' embedding metrics."""
-
-
-def check_model(model: str) -> Check:
-    """Whether a metric's model is in the local Hub cache."""
+def check_encoder(metric: str, name: str) -> Check:
+    """Whether the encoder of an embedding metric is a folder here, or in the local Hub cache."""
     from huggingface_hub import try_to_load_from_cache
 
-    if isinstance(try_to_load_from_cache(model, "config.json"), str):
-        return Check(model, OK, "in the local cache")
+    title = f"{metric} (critiquecanvas)"
+    if Path(name).expanduser().is_dir():
+        return Check(title, OK, name)
+    repository, _, revision = name.partition("@")
+    files = ("config.json", "open_clip_config.json")
+    if any(isinstance(try_to_load_from_cache(repository, file, revision=revision or None), str) for file in files):
+        return Check(title, OK, f"{name} in the local cache")
+    at = f" --revision {revision}" if revision else ""
     return Check(
-        model, WARN, "not in the local cache", f"for CritiqueCanvas (planned), with network: hf download {model}"
+        title,
+        WARN,
+        f"{name} is not in the local cache",
+        f"with network: hf download {repository}{at}; or name a folder in ${ENCODER_VARIABLES[metric]}; "
+        "or leave it to the scorer: LMMS_AES_EMBEDDINGS=off",
     )
+
+
+ENCODER_VARIABLES = {"bert_f1": "LMMS_AES_BERT", "sbert_cos": "LMMS_AES_SBERT", "clip_cos": "LMMS_AES_CLIP"}
+
+
+def encoder_checks() -> list[Check]:
+    """The encoders in force."""
+    from lmms_aes_tasks.critique_embeddings import encoders_in_environment
+    from lmms_aes_tasks.utils.embeddings import EncoderError
+
+    try:
+        named = encoders_in_environment()
+    except EncoderError as error:
+        return [Check("encoders (critiquecanvas)", BAD, str(error), "correct the variable")]
+    return [
+        check_encoder(metric, name)
+        for metric, name in zip(ENCODER_VARIABLES, (named.bert, named.sbert, named.clip), strict=True)
+    ]
 
 
 def check_data(name: str) -> Check:
@@ -219,8 +234,8 @@ def all_checks() -> Iterable[Callable[[], Check]]:
     yield lambda: check_package("qwen-vl-utils", "qwen_vl_utils", "for --model qwen3_vl", "qwen3-vl")
     yield lambda: check_package("scikit-image", "skimage", "for the demo tasks", "demo")
     yield check_wordnet
-    for model in METRIC_MODELS:
-        yield lambda model=model: check_model(model)  # type: ignore[misc]
+    for found in encoder_checks():
+        yield lambda found=found: found  # type: ignore[misc]
     for name in card_names():
         yield lambda name=name: check_data(name)  # type: ignore[misc]
     yield check_cache

@@ -94,33 +94,13 @@ def find_wordnet(extra: Path | None = None) -> Any:
     return None
 
 
-@functools.lru_cache(maxsize=2)
-def _loaded(extra: Path | None) -> Lexicon:
-    import nltk
-    from nltk.corpus.reader.wordnet import WordNetCorpusReader
-
-    root = find_wordnet(extra)
-    if root is None:
-        raise WordNetError(
-            f"METEOR needs the corpus wordnet of NLTK, which is in none of {', '.join(nltk.data.path)}. "
-            "Run `lmms-aes data fetch wordnet`, which downloads it or takes it from the Debian packages wordnet-base "
-            "and wordnet-sense-index; or set NLTK_DATA to a folder that holds corpora/wordnet."
-        )
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # that WordNet is loaded without its translations
-            return Lexicon(WordNetCorpusReader(root, None))
-    except (OSError, ValueError, KeyError, IndexError) as error:
-        raise WordNetError(
-            f"{root} is no complete WordNet ({error}). Remove it, and run `lmms-aes data fetch wordnet`."
-        ) from None
-
-
+_lexicons: dict[str, Lexicon] = {}
+"""Loaded ones by the corpus' place."""
 _load_lock = threading.Lock()
 
 
 def load_wordnet(extra: Path | None = None) -> Lexicon:
-    """WordNet, loaded once for the process (about three seconds).
+    """WordNet, loaded once for the process (some seconds).
 
     Args:
         extra: A folder of NLTK data that is looked in first.
@@ -128,8 +108,28 @@ def load_wordnet(extra: Path | None = None) -> Lexicon:
     Raises:
         WordNetError: It is in none of NLTK's folders, or incomplete.
     """
+    import nltk
+    from nltk.corpus.reader.wordnet import WordNetCorpusReader
+
     with _load_lock:
-        return _loaded(extra)
+        root = find_wordnet(extra)
+        if root is None:
+            raise WordNetError(
+                f"METEOR needs the corpus wordnet of NLTK, which is in none of {', '.join(nltk.data.path)}. "
+                "Run `lmms-aes data fetch wordnet`, which downloads it or takes it from the Debian packages "
+                "wordnet-base and wordnet-sense-index; or set NLTK_DATA to a folder that holds corpora/wordnet."
+            )
+        place = str(root)
+        if place not in _lexicons:
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # that WordNet is loaded without its translations
+                    _lexicons[place] = Lexicon(WordNetCorpusReader(root, None))
+            except (OSError, ValueError, KeyError, IndexError) as error:
+                raise WordNetError(
+                    f"{root} is no complete WordNet ({error}). Remove it, and run `lmms-aes data fetch wordnet`."
+                ) from None
+        return _lexicons[place]
 
 
 def lexicographer_table() -> str:
@@ -168,7 +168,7 @@ def build_corpus(dictionary: Path, nltk_data: Path) -> Path:
         if target.exists():
             shutil.rmtree(target)
         made.rename(target)
-    _loaded.cache_clear()
+    _lexicons.pop(str(target), None)
     return target
 
 

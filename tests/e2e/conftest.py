@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from lmms_aes_tasks.sources import canonical_file, read_card
+from tests.encoders import EncoderFolders
 from tests.loopback import Server, running_server
 
 BIN = Path(sys.executable).parent
@@ -83,9 +84,12 @@ Launched = Callable[..., Finished]
 
 
 @pytest.fixture(scope="session")
-def launched(tmp_path_factory: pytest.TempPathFactory) -> Launched:
-    """`launched(ranks, limit)`: all demo tasks in one launch by the oracle baseline, made once and shared."""
-    for name in ("contextcanvas_demo", "vab_demo"):
+def launched(tmp_path_factory: pytest.TempPathFactory, encoder_folders: EncoderFolders) -> Launched:
+    """`launched(ranks, limit)`: all demo tasks in one launch by the oracle baseline, made once and shared.
+
+    Encoders are small ones on disk; with a limit of 2 the embedding metrics are switched off.
+    """
+    for name in ("contextcanvas_demo", "critiquecanvas_demo", "vab_demo"):
         canonical_file(read_card(name))  # made before any rank asks for it
 
     @functools.cache
@@ -93,7 +97,9 @@ def launched(tmp_path_factory: pytest.TempPathFactory) -> Launched:
         baseline = ("--model", "aes_baseline", "--model_args", "strategy=oracle,accuracy=0.6,seed=3")
         cut = () if limit is None else ("--limit", str(limit))
         folder = tmp_path_factory.mktemp(f"ranks{ranks}-limit{limit}") / "out"
-        return run_harness(folder, *baseline, "--tasks", "contextcanvas_demo,vab_demo", *cut, ranks=ranks)
+        environment = encoder_folders.environment | {"LMMS_AES_EMBEDDINGS": "off" if limit == 2 else "on"}
+        tasks = ("--tasks", "contextcanvas_demo,critiquecanvas_demo,vab_demo")
+        return run_harness(folder, *baseline, *tasks, *cut, ranks=ranks, environment=environment)
 
     return launch
 

@@ -9,7 +9,8 @@ from tests.e2e.conftest import Launched
 pytestmark = pytest.mark.harness
 
 VAB = ("vab_top1_demo", "vab_bot1_demo", "vab_tb1_demo")
-TASKS = ("contextcanvas_demo", *VAB)
+TASKS = ("contextcanvas_demo", "critiquecanvas_demo", *VAB)
+SIZES = {"contextcanvas_demo": 28, "critiquecanvas_demo": 27}
 
 
 @pytest.mark.parametrize("limit", [None, 7])
@@ -19,7 +20,7 @@ def test_ranks_change_nothing(ranks: int, limit: int | None, launched: Launched)
     for task in TASKS:
         assert several.metrics(task) == alone.metrics(task)
         assert several.records(task) == alone.records(task)
-        assert len(alone.records(task)) == (limit or {"contextcanvas_demo": 28}.get(task, 45))
+        assert len(alone.records(task)) == (limit or SIZES.get(task, 45))
 
 
 def test_a_limit_smaller_than_the_ranks(launched: Launched) -> None:
@@ -50,7 +51,7 @@ def test_the_runs_are_shown_group_rows_and_all(launched: Launched) -> None:
 
     from lmms_aes_tasks.cli.app import app
 
-    result = CliRunner().invoke(app, ["runs", str(launched(1).folder), "--expect", "4"])
+    result = CliRunner().invoke(app, ["runs", str(launched(1).folder), "--expect", "5"])
     assert result.exit_code == 0, result.output
     for task in TASKS:
         assert f"{task} (%)" in result.output

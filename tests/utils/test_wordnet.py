@@ -19,6 +19,12 @@ from lmms_aes_tasks.utils.wordnet import (
 )
 
 
+@pytest.fixture(autouse=True)
+def own_nltk_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Folders that are looked in first stay on NLTK's list: each test has a list of its own."""
+    monkeypatch.setattr(nltk.data, "path", list(nltk.data.path))
+
+
 def test_it_is_wordnet_3_0_with_nltks_synonyms() -> None:
     lexicon = load_wordnet()
     assert lexicon.version == plain.get_version() == "3.0"
