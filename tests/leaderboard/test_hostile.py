@@ -370,7 +370,7 @@ def test_too_many_rows(entry: Path) -> None:
         ("vab_top1_demo", {"ground_truth_best": "Z"}, "ground_truth_best is 'Z'; use one of A, B"),
         ("vab_top1_demo", {"domain": "<script>"}, "domain is '<script>': give a text of up to 1000 visible characters"),
         ("critiquecanvas_demo", {"bleu": [10**20] * 9}, "BLEU statistics are"),
-        ("critiquecanvas_demo", {"mentions": {"<b>": 1}}, "dimensions are ['<b>', "),
+        ("critiquecanvas_demo", {"mentions": {"<b>": 1}}, "unknown dimension <b>: use Content, Composition"),
         ("critiquecanvas_demo", {"mentions": 3}, "a record of critiquecanvas lacks"),
     ],
 )
