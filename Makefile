@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 OUT    ?= demo_output
+# two processes: one runs lmms-eval's runs, which share their launches, the other everything else; JOBS= for one
+JOBS   ?= -n 2 --dist loadgroup
 STAMP  := $(VENV)/.installed
 
 WORDNET := $(VENV)/.wordnet
@@ -55,7 +57,7 @@ lint: setup
 	$(BIN)/mypy
 
 test: lint
-	$(BIN)/python -m pytest -m "not gpu" $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -m "not gpu" $(JOBS) $(PYTEST_ARGS)
 
 clean:
 	rm -rf $(VENV) $(OUT)

@@ -25,6 +25,14 @@ if "LMMS_AES_DATA" in os.environ:  # tests set their own; only FineArtBench's fi
     os.environ["LMMS_AES_TEST_DATA"] = os.environ.pop("LMMS_AES_DATA")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Runs of the harness go to one process, first: they share their launches and take longest."""
+    for item in items:
+        if item.get_closest_marker("harness"):
+            item.add_marker(pytest.mark.xdist_group("harness"))
+    items.sort(key=lambda item: item.get_closest_marker("harness") is None)
+
+
 @pytest.fixture
 def data_folder() -> Path:
     return Path(__file__).parent / "data"
