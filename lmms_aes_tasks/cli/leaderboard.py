@@ -1,4 +1,4 @@
-"""`lmms-aes leaderboard`: entries built from runs, and verified."""
+"""`lmms-aes leaderboard`: entries built from runs, verified, gathered into a board, compared, exported and shown."""
 
 from __future__ import annotations
 
@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lmms_aes_tasks.cli import leaderboard_merge, leaderboard_page
 from lmms_aes_tasks.sources import DATA_ENV
 
 if TYPE_CHECKING:
     from lmms_aes_tasks.leaderboard.schema import Entry, Verification
 
-app = typer.Typer(help="Turn runs into entries of the leaderboard, and verify entries.", no_args_is_help=True)
+app = typer.Typer(
+    help="Turn runs into entries that anyone can recompute, and entries into a board, exports and a page.",
+    no_args_is_help=True,
+)
 
 _DATA = typer.Option(help=f"Folder with one folder a benchmark; ${DATA_ENV} when not given.")
 
@@ -70,9 +74,12 @@ def verify(
     no_write: Annotated[bool, typer.Option("--no-write", help="Write no file.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Write JSON.")] = False,
 ) -> None:
-    """Check form, hashes and ids, and compute every score again: 0 when all is equal, 1 when not, 2 when unsound."""
-    from lmms_aes_tasks.leaderboard.build import VERIFICATION_FILE
+    """Check an entry's form, files and ids, and compute every score again.
+
+    Exit code 0 when all is equal, 1 when something differs, 2 when it is no sound entry.
+    """
     from lmms_aes_tasks.leaderboard.errors import EntryError
+    from lmms_aes_tasks.leaderboard.schema import VERIFICATION_FILE
     from lmms_aes_tasks.leaderboard.verify import verify_entry, write_verification
     from lmms_aes_tasks.sources import data_root
 
@@ -111,11 +118,16 @@ def schema(
     form: Annotated[str, typer.Argument(help="entry, verification or board.")] = "entry",
 ) -> None:
     """Print the JSON Schema (2020-12) of a form."""
+    from lmms_aes_tasks.leaderboard.errors import LeaderboardError
     from lmms_aes_tasks.leaderboard.schema import Board, Entry, Model, Verification, json_schema
-    from lmms_aes_tasks.predictions import PredictionError
 
     forms: dict[str, type[Model]] = {"entry": Entry, "verification": Verification, "board": Board}
     if form not in forms:
-        raise PredictionError(f"form is {form!r}: use one of {', '.join(forms)}")
+        raise LeaderboardError(f"form is {form!r}: use one of {', '.join(forms)}")
     dialect = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
     typer.echo(json.dumps(dialect | json_schema(forms[form]), indent=2))
+
+
+for _name, _command in leaderboard_merge.COMMANDS.items():
+    app.command(_name)(_command)
+app.command("page")(leaderboard_page.page)

@@ -40,7 +40,7 @@ def merge(
 
 def _safe(text: str) -> str:
     """A stranger's text without control characters."""
-    from lmms_aes_tasks.leaderboard.reading import printable
+    from lmms_aes_tasks.leaderboard.safe_reading import printable
 
     return printable(text)
 
@@ -96,7 +96,7 @@ def compare(
     resamples: Annotated[int, typer.Option(min=100, max=1_000_000, help="Bootstrap resamples.")] = 10_000,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")] = 0,
 ) -> None:
-    """Paired differences of two entries, by task and breakdown, with 95% intervals and exact McNemar tests.
+    """Print paired differences of two entries, by task and breakdown, with intervals and exact McNemar tests.
 
     Tasks are compared when version, data and answered ids agree; other prompts, decodings or parsers are stated.
     """
@@ -113,19 +113,21 @@ def _source(path: Path, datasets: dict[str, str], source_url: str | None) -> Sou
     """What a path names: a board, an entry's folder, or its entry.json."""
     from lmms_aes_tasks.leaderboard.exports import Source
     from lmms_aes_tasks.leaderboard.merge import entry_path, find_entry, rows_of
-    from lmms_aes_tasks.leaderboard.reading import ENTRY_FILE, read_board, read_entry
+    from lmms_aes_tasks.leaderboard.reading import named, read_board, read_entry
+    from lmms_aes_tasks.leaderboard.schema import ENTRY_FILE
 
     if not path.is_dir() and path.name != ENTRY_FILE:
         return Source(read_board(path).rows, {}, datasets, source_url)
     folder = (path if path.is_dir() else path.parent).resolve()
-    place = entry_path(read_entry(folder), folder.name)
+    with named(path):
+        place = entry_path(read_entry(folder)[0], folder.name)
     found = find_entry(folder, place)
     return Source(rows_of(found), {place: found.entry}, datasets, source_url)
 
 
 def _datasets(given: list[str]) -> dict[str, str]:
+    from lmms_aes_tasks.leaderboard.errors import LeaderboardError
     from lmms_aes_tasks.leaderboard.items import FORMS
-    from lmms_aes_tasks.leaderboard.reading import LeaderboardError
 
     found = {}
     for text in given:
@@ -158,13 +160,13 @@ def export(
     ] = None,
     source_url: Annotated[str | None, typer.Option(help="A page to name as the source.")] = None,
 ) -> None:
-    """Write a board or an entry in another format.
+    """Write a board or an entry for others: Hugging Face, Every Eval Ever, CSV, LaTeX.
 
     hf-eval-results: `.eval_results/*.yaml` for a model's repository. model-index: metadata for its card. eee: Every
     Eval Ever. Where a format has one file a model or a run, several make a folder.
     """
+    from lmms_aes_tasks.leaderboard.errors import LeaderboardError
     from lmms_aes_tasks.leaderboard.exports import FORMATS
-    from lmms_aes_tasks.leaderboard.reading import LeaderboardError
 
     if form not in FORMATS:
         raise LeaderboardError(f"--format is {form!r}: use one of {', '.join(FORMATS)}")
@@ -177,9 +179,9 @@ def export(
 
 def _paths_of(file: Path) -> list[str]:
     """Paths of a file, ended by NUL as `git diff -z` writes them, or one a line."""
-    from lmms_aes_tasks.leaderboard.reading import MAX_JSON_BYTES, read_bytes
+    from lmms_aes_tasks.leaderboard.safe_reading import MAX_JSON_BYTES, read_named
 
-    text = read_bytes(file, MAX_JSON_BYTES).decode("utf-8", "backslashreplace")
+    text = read_named(file, MAX_JSON_BYTES, "Name the file that `git diff` wrote.").decode("utf-8", "backslashreplace")
     return [path for path in text.split("\0" if "\0" in text else "\n") if path]
 
 
@@ -189,7 +191,10 @@ def changed(
     ],
     head: Annotated[Path | None, typer.Option(help="The submissions as they would become.")] = None,
 ) -> None:
-    """Print the folders of the entries that changed, one a line; a path that does not belong is an error."""
+    """Print the folders of the entries that a pull request changes, one a line.
+
+    A path that does not belong below the submissions is an error.
+    """
     from lmms_aes_tasks.leaderboard.review import changed_entries
 
     for folder in changed_entries(_paths_of(paths), head).entries:
@@ -204,7 +209,7 @@ def review(
     ],
     resamples: Annotated[int, typer.Option(min=100, max=1_000_000, help="Bootstrap resamples.")] = 2_000,
 ) -> None:
-    """Print Markdown that sets every changed entry beside the best entry of each of its tasks."""
+    """Print Markdown that sets each changed entry beside the best one of each of its tasks."""
     from lmms_aes_tasks.leaderboard.review import changed_entries
     from lmms_aes_tasks.leaderboard.review import review as written
 

@@ -16,7 +16,8 @@ def page(
     title: Annotated[str | None, typer.Option(help="Name of the site.")] = None,
 ) -> None:
     """Write the board as a static site that works from a file, without a network."""
-    from lmms_aes_tasks.leaderboard.page import TITLE, read_board, write_site
+    from lmms_aes_tasks.leaderboard.page import TITLE, write_site
+    from lmms_aes_tasks.leaderboard.reading import read_board
 
     content = read_board(board)
     files = write_site(content, out, title or TITLE)

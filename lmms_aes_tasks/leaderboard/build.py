@@ -24,6 +24,7 @@ from lmms_aes_tasks.leaderboard.data import Data, data_of
 from lmms_aes_tasks.leaderboard.digests import lines_sha256, response_digest
 from lmms_aes_tasks.leaderboard.embedding import EmbeddingValues
 from lmms_aes_tasks.leaderboard.errors import BuildError, EntryError
+from lmms_aes_tasks.leaderboard.reading import texts_of
 from lmms_aes_tasks.leaderboard.responses import FOLDER, Row, write_rows
 from lmms_aes_tasks.leaderboard.results import result_of
 from lmms_aes_tasks.leaderboard.runs import (
@@ -32,18 +33,23 @@ from lmms_aes_tasks.leaderboard.runs import (
     decoding_of,
     find_task_runs,
     images_of,
-    looks_local,
     versions,
 )
-from lmms_aes_tasks.leaderboard.safe_reading import MAX_JSON_BYTES, is_plain, printable
-from lmms_aes_tasks.leaderboard.schema import Entry, Metric, PromptUse, Subject, TaskResult
+from lmms_aes_tasks.leaderboard.safe_reading import MAX_JSON_BYTES, is_plain, looks_local, printable
+from lmms_aes_tasks.leaderboard.schema import (
+    ENTRY_FILE,
+    VERIFICATION_FILE,
+    Entry,
+    Metric,
+    PromptUse,
+    Subject,
+    TaskResult,
+)
 from lmms_aes_tasks.leaderboard.tasks import expected_items
 from lmms_aes_tasks.predictions import Prediction, PredictionError, check_ids, read_predictions
 from lmms_aes_tasks.records import bulleted
 from lmms_aes_tasks.utils.unicode_text import well_formed
 
-ENTRY_FILE = "entry.json"
-VERIFICATION_FILE = "verification.json"
 TOLERANCE = 1e-9
 """Two figures that are computed from the same responses differ by rounding alone."""
 
@@ -251,18 +257,6 @@ def _local_texts() -> dict[str, str]:
     return {text: what for text, what in found.items() if len(text) >= 5}
 
 
-def _texts(value: Any, where: str) -> Iterator[tuple[str, str]]:
-    if isinstance(value, str):
-        yield where, value
-    elif isinstance(value, Mapping):
-        for key, own in value.items():
-            yield f"{where}, a name", str(key)
-            yield from _texts(own, f"{where}.{key}" if where else str(key))
-    elif isinstance(value, list):
-        for own in value:
-            yield from _texts(own, where)
-
-
 def refuse_local(content: Mapping[str, Any]) -> None:
     """A last look at `entry.json`: no key, token or path of this machine in any text of it.
 
@@ -270,7 +264,7 @@ def refuse_local(content: Mapping[str, Any]) -> None:
         BuildError: There is one; the message names the field, not the text.
     """
     local = _local_texts()
-    for where, text in _texts(content, ""):
+    for where, text in texts_of(content):
         what = next((what for own, what in local.items() if own in text), None)
         if what is None and looks_local(text):
             what = "a key, a token or a local path"

@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from lmms_aes_tasks.leaderboard.errors import LeaderboardError
 from lmms_aes_tasks.leaderboard.items import FORMS, Floats, Item, MetricForm, items_of
 from lmms_aes_tasks.leaderboard.merge import decoding_text, prompt_text
-from lmms_aes_tasks.leaderboard.reading import LeaderboardError, printable, read_entry, read_rows
+from lmms_aes_tasks.leaderboard.reading import named, read_entry, task_rows
+from lmms_aes_tasks.leaderboard.safe_reading import printable
 from lmms_aes_tasks.leaderboard.schema import Entry, TaskResult, Unit
 from lmms_aes_tasks.utils.significance import DEFAULT_RESAMPLES, bootstrap_interval, mcnemar_exact
 
@@ -267,6 +269,17 @@ def _name(entry: Entry) -> str:
     return f"{entry.model.id}{revision} ({entry.date})"
 
 
+def _entry(folder: Path) -> Entry:
+    with named(folder):
+        return read_entry(folder)[0]
+
+
+def _items(folder: Path, entry: Entry, task: str) -> list[Item]:
+    with named(folder):
+        rows = sorted(task_rows(folder, entry, task), key=lambda row: row.id)
+    return items_of(entry.tasks[task].benchmark, rows, f"{folder}, {task}")
+
+
 def compare_entries(
     first: Path, second: Path, resamples: int = DEFAULT_RESAMPLES, seed: int = 0, tasks: Sequence[str] | None = None
 ) -> Comparison:
@@ -282,7 +295,7 @@ def compare_entries(
     Raises:
         LeaderboardError: An entry is not sound, or they have no task in common.
     """
-    one, other = read_entry(first), read_entry(second)
+    one, other = _entry(first), _entry(second)
     common = [name for name in sorted(one.tasks) if name in other.tasks and (tasks is None or name in tasks)]
     if not common:
         raise LeaderboardError(
@@ -297,10 +310,7 @@ def compare_entries(
         reason = _refusal(one.tasks[task], other.tasks[task])
         if reason is None:
             benchmark = one.tasks[task].benchmark
-            read = [
-                items_of(benchmark, read_rows(folder, entry, task), f"{folder}, {task}")
-                for folder, entry in ((first, one), (second, other))
-            ]
+            read = [_items(folder, entry, task) for folder, entry in ((first, one), (second, other))]
             try:
                 pairs = _pairs(*read)
             except LeaderboardError as error:

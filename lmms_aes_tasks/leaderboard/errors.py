@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 
-class BuildError(Exception):
+class LeaderboardError(Exception):
+    """Anything of the leaderboard that cannot be done as it was asked."""
+
+
+class BuildError(LeaderboardError):
     """Runs that no entry can be built from."""
 
 
-class EntryError(Exception):
+class EntryError(LeaderboardError):
     """An entry that cannot be read safely, or is not one; its message is safe to print."""
 
 

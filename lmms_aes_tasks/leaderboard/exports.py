@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from lmms_aes_tasks.leaderboard.errors import LeaderboardError
 from lmms_aes_tasks.leaderboard.headlines import headline_of
 from lmms_aes_tasks.leaderboard.merge import model_segment
-from lmms_aes_tasks.leaderboard.reading import LeaderboardError
 from lmms_aes_tasks.leaderboard.schema import BoardRow, Entry, Metric, Unit
 
 if TYPE_CHECKING:

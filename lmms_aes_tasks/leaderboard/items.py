@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from lmms_aes_tasks.leaderboard.reading import LeaderboardError, Row
+from lmms_aes_tasks.leaderboard import embedding
+from lmms_aes_tasks.leaderboard.errors import LeaderboardError
+from lmms_aes_tasks.leaderboard.responses import Row
 from lmms_aes_tasks.leaderboard.schema import Unit
 
 if TYPE_CHECKING:
@@ -158,6 +160,7 @@ def _critiquecanvas(rows: Sequence[Row]) -> list[Item]:
             "meteor": (item.lexical.meteor, 1.0),
             "avg_length": (float(item.style.words), 1.0),
             "dim_hits": (float(len(item.style.mentions)), 1.0),
+            **{name: (value, 1.0) for name, value in embedding.values_of_record(row.record).items()},
         }
         gold = f"{item.style.reference_words} words, focus {', '.join(sorted(item.style.focus))}"
         found.append(Item(row.id, gold, sums, {"domain": item.domain} if item.domain else {}))
@@ -176,6 +179,10 @@ FORMS: Mapping[str, Mapping[str, MetricForm]] = {
         "bleu": MetricForm(_bleu),
         "rouge_l": MetricForm(_ratio),
         "meteor": MetricForm(_ratio),
+        # where the records of both hold them: an entry keeps them where its encoders were at hand
+        "bert_f1": MetricForm(_ratio),
+        "sbert_cos": MetricForm(_ratio),
+        "clip_cos": MetricForm(_ratio),
         "avg_length": MetricForm(_ratio, unit="words", higher_is_better=None),
         "dim_hits": MetricForm(_ratio, unit="dimensions", higher_is_better=None),
     },

@@ -5,34 +5,47 @@ from __future__ import annotations
 import itertools
 import json
 import math
-import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from lmms_aes_tasks.leaderboard.errors import LeaderboardError
 from lmms_aes_tasks.leaderboard.reading import (
-    ENTRY_FILE,
-    RESPONSES_FOLDER,
-    VERIFICATION_FILE,
-    LeaderboardError,
-    entry_digest,
-    printable,
+    children,
+    list_folder,
+    named,
     raise_problems,
     read_entry,
-    read_rows,
     read_verification,
     responses_digest,
+    task_rows,
+    unnamed_files,
 )
-from lmms_aes_tasks.leaderboard.schema import Board, BoardRow, Entry, Finding, Status, TaskResult, Verification, is_day
+from lmms_aes_tasks.leaderboard.responses import path_of
+from lmms_aes_tasks.leaderboard.safe_reading import printable
+from lmms_aes_tasks.leaderboard.schema import (
+    MODEL_PART,
+    SEGMENT,
+    VERIFICATION_FILE,
+    Board,
+    BoardRow,
+    Entry,
+    Finding,
+    Status,
+    TaskResult,
+    Verification,
+    is_day,
+    is_future,
+)
 
 UNKNOWN = "unknown"
 """Segment of a revision that is not known."""
 BESIDES = frozenset({".gitkeep", "README.md"})
 """What may stand beside the folders of the models."""
-MODEL_SEGMENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.\-]{0,95}__[A-Za-z0-9][A-Za-z0-9_.\-]{0,95}")
-SEGMENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.\-]{0,199}")
+MODEL_FOLDER = re.compile(f"{MODEL_PART}__{MODEL_PART}")
+FOLDER_NAME = re.compile(SEGMENT)
 SAME_SCORE = 1e-4
 """Two scores of the same responses are the same up to this share: on another machine encoders differ a little."""
 _DECODING_CHARS = 300
@@ -56,22 +69,13 @@ def entry_path(entry: Entry, run: str) -> str:
     return f"{model_segment(entry.model.id)}/{entry.model.revision or UNKNOWN}/{run}"
 
 
-def _children(folder: Path, shown: str, problems: list[str]) -> list[os.DirEntry[str]]:
-    """What a folder holds, by name; links are named and left out."""
-    kept = []
-    with os.scandir(folder) as found:
-        for child in sorted(found, key=lambda one: one.name):
-            if child.is_symlink():
-                problems.append(f"{shown}{printable(child.name)} is a link; put the file itself there")
-            else:
-                kept.append(child)
-    return kept
-
-
 def _subfolders(folder: Path, shown: str, level: str, problems: list[str]) -> list[str]:
-    pattern = MODEL_SEGMENT if level == "model" else SEGMENT
+    pattern = MODEL_FOLDER if level == "model" else FOLDER_NAME
     names = []
-    for child in _children(folder, shown, problems):
+    for child in children(folder):
+        if child.is_symlink():
+            problems.append(f"{shown}{printable(child.name)} is a link; put the file itself there")
+            continue
         if level == "model" and child.name in BESIDES and child.is_file():
             continue
         if not child.is_dir():
@@ -94,22 +98,6 @@ def entry_folders(root: Path, problems: list[str]) -> list[str]:
             runs = _subfolders(root / model / revision, f"{model}/{revision}/", "run", problems)
             found += [f"{model}/{revision}/{run}" for run in runs]
     return found
-
-
-def _unknown_files(folder: Path, path: str, entry: Entry, problems: list[str]) -> None:
-    """Name what an entry's folder holds besides its entry, its verification and the responses it names."""
-    expected = {Path(result.file.path).name for result in entry.tasks.values()}
-    for child in _children(folder, f"{path}/", problems):
-        if child.name == RESPONSES_FOLDER and child.is_dir():
-            for inner in _children(Path(child.path), f"{path}/{RESPONSES_FOLDER}/", problems):
-                if inner.name not in expected or not inner.is_file():
-                    name = printable(inner.name)
-                    problems.append(f"{path}/{RESPONSES_FOLDER}/{name} is not named in {ENTRY_FILE}; remove it")
-        elif child.name not in {ENTRY_FILE, VERIFICATION_FILE} or not child.is_file():
-            problems.append(
-                f"{path}/{printable(child.name)} does not belong here; keep {ENTRY_FILE}, {VERIFICATION_FILE} and "
-                f"{RESPONSES_FOLDER}/"
-            )
 
 
 # -- One entry --------------------------------------------------------------------------------------------------------
@@ -144,9 +132,11 @@ def find_entry(folder: Path, path: str) -> Found:
     """Read an entry's folder, its responses left out.
 
     Raises:
-        LeaderboardError: A file is missing or not sound.
+        EntryError: A file is missing or not sound.
     """
-    return Found(path, read_entry(folder), entry_digest(folder), read_verification(folder))
+    with named(path):
+        entry, digest = read_entry(folder)
+        return Found(path, entry, digest, read_verification(folder))
 
 
 def _entry_problems(found: Found) -> list[str]:
@@ -162,11 +152,13 @@ def _entry_problems(found: Found) -> list[str]:
         )
     if not is_day(entry.date):
         problems.append(f"{path}: date is {entry.date!r}; give a day that exists")
+    elif is_future(entry.date):
+        problems.append(f"{path}: date is {entry.date!r}, which is to come; give the day of the run")
     for name, result in entry.tasks.items():
         if result.task != name:
             problems.append(f"{path}: tasks.{name} is about {result.task!r}; make them agree")
-        if result.file.path != f"{RESPONSES_FOLDER}/{name}.jsonl.zst":
-            problems.append(f"{path}: tasks.{name} names {result.file.path}; name {RESPONSES_FOLDER}/{name}.jsonl.zst")
+        if result.file.path != path_of(name):
+            problems.append(f"{path}: tasks.{name} names {result.file.path}; name {path_of(name)}")
     known = found.verified
     if known is not None:
         refused = [finding for finding in known.findings if finding.kind == "error"]
@@ -255,6 +247,7 @@ def rows_of(found: Found) -> list[BoardRow]:
             decoding=decoding_text(result),
             date=entry.date,
             n=result.n,
+            n_expected=result.n_expected,
             parse_rate=result.parse_rate,
             metrics=result.metrics,
             breakdowns=result.breakdowns,
@@ -393,6 +386,20 @@ def board_of(entries: Sequence[Found], published: Sequence[BoardRow] = ()) -> Bo
     return Board(plugin=__version__, rows=every)
 
 
+def _looked_at(folder: Path, path: str) -> tuple[Found, list[str]]:
+    """An entry, its responses left out, with everything that is wrong with its folder and its place."""
+    files, strange = list_folder(folder)
+    found = find_entry(folder, path)
+    strange += unnamed_files(files, found.entry)
+    return found, [*(f"{path}: {problem}" for problem in strange), *_entry_problems(found)]
+
+
+def _with_digests(folder: Path, found: Found) -> Found:
+    with named(found.path):
+        responses = {task: responses_digest(task_rows(folder, found.entry, task)) for task in found.entry.tasks}
+    return replace(found, responses=responses)
+
+
 def merge_submissions(folder: Path, published: Sequence[BoardRow] = ()) -> Board:
     """Gather every entry below a folder `<org>__<model>/<revision>/<run>/`.
 
@@ -409,15 +416,10 @@ def merge_submissions(folder: Path, published: Sequence[BoardRow] = ()) -> Board
     entries = []
     for path in entry_folders(folder, problems):
         try:
-            found = find_entry(folder / path, path)
-            _unknown_files(folder / path, path, found.entry, problems)
-            own = _entry_problems(found)
+            found, own = _looked_at(folder / path, path)
             problems += own
             if not own:
-                responses = {
-                    task: responses_digest(read_rows(folder / path, found.entry, task)) for task in found.entry.tasks
-                }
-                entries.append(Found(path, found.entry, found.entry_sha256, found.verification, responses))
+                entries.append(_with_digests(folder / path, found))
         except LeaderboardError as error:
             problems.append(str(error))
     problems += _duplicates(entries)
@@ -427,10 +429,9 @@ def merge_submissions(folder: Path, published: Sequence[BoardRow] = ()) -> Board
 
 def published_rows() -> list[BoardRow]:
     """The papers' own rows."""
-    import importlib
+    from lmms_aes_tasks.leaderboard import published_rows as module
 
-    module = importlib.import_module("lmms_aes_tasks.leaderboard.published_rows")
-    return list(module.published_rows())
+    return module.published_rows()
 
 
 def board_text(board: Board) -> str:

@@ -16,9 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from lmms_aes_tasks import __version__
+from lmms_aes_tasks.leaderboard.errors import LeaderboardError
 from lmms_aes_tasks.leaderboard.page_tables import (
     Cell,
     Column,
@@ -42,50 +41,17 @@ from lmms_aes_tasks.leaderboard.page_text import (
     split_name,
 )
 from lmms_aes_tasks.leaderboard.schema import Board, BoardRow, Status
-from lmms_aes_tasks.predictions import PredictionError
 from lmms_aes_tasks.records import bulleted
 
 TITLE = "Visual aesthetics leaderboard"
 MARKER = ".lmms-aes-page.json"
 """File that says a folder is a site of ours, and which files are."""
-MAX_BOARD_BYTES = 64 * 1024 * 1024
-"""Largest board read: some ten thousand rows with breakdowns."""
 SUBMISSIONS = "leaderboard/submissions"
 
 _TEMPLATES = Path(__file__).parent / "page_templates"
 _ASSETS = ("page.css", "page.js")
 _TOP = 3
 """Rows of each class in a benchmark's card."""
-
-
-# -- Reading -----------------------------------------------------------------------------------------------------------
-
-
-def _problem(error: Mapping[str, Any]) -> str:
-    where = ".".join(str(part) for part in error["loc"]) or "the whole file"
-    value = shown(repr(error["input"]))
-    return f"{shown(where)} is {value[:80]}{'…' if len(value) > 80 else ''}: {error['msg']}"
-
-
-def read_board(path: Path) -> Board:
-    """Read `board.json`, strictly.
-
-    Raises:
-        PredictionError: The file is missing, too large, no JSON, or not a board; every problem is named.
-    """
-    if not path.is_file():
-        raise PredictionError(f"{path} is not a file. Name the board.json that `lmms-aes leaderboard merge` writes.")
-    size = path.stat().st_size
-    if size > MAX_BOARD_BYTES:
-        raise PredictionError(f"{path}: {size} bytes; a board has at most {MAX_BOARD_BYTES}. Split it by benchmark.")
-    try:
-        return Board.model_validate_json(path.read_bytes())
-    except ValidationError as error:
-        problems = [_problem(dict(item)) for item in error.errors(include_url=False)]
-        raise PredictionError(
-            f"{path} is not a board ({len(problems)} problem(s)). Write it with `lmms-aes leaderboard merge`.\n"
-            + bulleted(problems)
-        ) from None
 
 
 # -- Entries -----------------------------------------------------------------------------------------------------------
@@ -388,21 +354,21 @@ def check_folder(folder: Path) -> None:
     """Make sure that a folder can be replaced: it is not there, empty, or a site of ours and nothing else.
 
     Raises:
-        PredictionError: It is something else.
+        LeaderboardError: It is something else.
     """
     if folder.exists() and not folder.is_dir():
-        raise PredictionError(f"{folder} is a file. Name a folder for the site.")
+        raise LeaderboardError(f"{folder} is a file. Name a folder for the site.")
     if not folder.is_dir() or not any(folder.iterdir()):
         return
     own = _own_files(folder)
     if not own:
-        raise PredictionError(
+        raise LeaderboardError(
             f"{folder} holds files and no {MARKER}, so it is no site of ours and stays as it is. Name another folder."
         )
     there = (path for path in folder.rglob("*") if not path.is_dir() or path.is_symlink())
     foreign = sorted(name for path in there if (name := path.relative_to(folder).as_posix()) not in own)
     if foreign:
-        raise PredictionError(
+        raise LeaderboardError(
             f"{folder} holds {len(foreign)} file(s) besides the site, which replacing it would delete. "
             f"Move them, or name another folder.\n{bulleted(foreign)}"
         )
@@ -435,7 +401,7 @@ def write_site(board: Board, folder: Path, title: str = TITLE) -> list[str]:
         The files written, relative to the folder.
 
     Raises:
-        PredictionError: The folder is in use for something else.
+        LeaderboardError: The folder is in use for something else.
     """
     check_folder(folder.resolve())  # before the work
     return write_files(site_files(board, title), folder)

@@ -1,17 +1,33 @@
-"""Reading entries: strict JSON and zstd JSONL of strangers, with limits, and never through a symbolic link."""
+"""Reading entries, their verifications and boards: the one way in for verification, merge, comparison and page.
+
+`safe_reading` reads bytes, JSON and compressed lines within limits, `responses` the rows; here they become forms.
+"""
 
 from __future__ import annotations
 
 import hashlib
-import json
 import os
-import stat
-from collections.abc import Iterator
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from lmms_aes_tasks.predictions import PredictionError
+from lmms_aes_tasks.leaderboard.digests import per_item_sha256, text_sha256
+from lmms_aes_tasks.leaderboard.errors import EntryError, LeaderboardError
+from lmms_aes_tasks.leaderboard.responses import FOLDER, Row, path_of, read_rows
+from lmms_aes_tasks.leaderboard.safe_reading import (
+    REBUILD,
+    check_sizes,
+    file_facts,
+    is_plain,
+    looks_local,
+    printable,
+    read_limited,
+    read_named,
+    strict_json,
+)
+from lmms_aes_tasks.leaderboard.schema import ENTRY_FILE, VERIFICATION_FILE
 from lmms_aes_tasks.records import bulleted
 
 if TYPE_CHECKING:
@@ -19,34 +35,19 @@ if TYPE_CHECKING:
 
     Form = TypeVar("Form", bound=Model)
 
-ENTRY_FILE = "entry.json"
-VERIFICATION_FILE = "verification.json"
-RESPONSES_FOLDER = "responses"
-MAX_JSON_BYTES = 8 * 1024 * 1024
-"""Of an entry or a verification; the largest of ours (every breakdown of FineArtBench) is a hundredth of it."""
-MAX_BOARD_BYTES = 256 * 1024 * 1024
-MAX_FILE_BYTES = 256 * 1024 * 1024
-"""Of a file of responses; GitHub itself takes none above 100 MB."""
-MAX_CONTENT_BYTES = 512 * 1024 * 1024
-MAX_LINE_BYTES = 32 * 1024 * 1024
-_MAX_WINDOW = 8 * 1024 * 1024
-"""Memory that a frame may ask for: that of level 19."""
-_CHUNK = 1024 * 1024
-_SHOWN = 5
+MAX_BOARD_BYTES = 64 * 1024 * 1024
+"""Some ten thousand rows with breakdowns."""
+_LISTED = 20
+"""Fields of a form that are named one by one."""
 
 
-class LeaderboardError(PredictionError):
-    """An entry, a board or a folder of them that is not sound; the message lists every problem and the next step."""
-
-
-def printable(text: str, limit: int = 200) -> str:
-    r"""A stranger's text as it may be printed: control characters and half surrogate pairs escaped, cut at `limit`.
-
-    >>> printable("a\x1b[31mb")
-    'a\\x1b[31mb'
-    """
-    cut = text if len(text) <= limit else f"{text[:limit]}…"
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in cut)
+@contextmanager
+def named(where: object) -> Iterator[None]:
+    """Put a place before the message of an `EntryError`, which names files inside an entry alone."""
+    try:
+        yield
+    except EntryError as error:
+        raise type(error)(f"{where}: {error}") from None
 
 
 def raise_problems(name: str, problems: list[str], note: str = "") -> None:
@@ -59,208 +60,204 @@ def raise_problems(name: str, problems: list[str], note: str = "") -> None:
         raise LeaderboardError(f"{name}: {len(problems)} problem(s){note}. Correct them:\n{bulleted(problems)}")
 
 
-# -- Files ------------------------------------------------------------------------------------------------------------
+# -- The folder of an entry -------------------------------------------------------------------------------------------
 
 
-def read_bytes(path: Path, limit: int) -> bytes:
-    """A regular file of at most `limit` bytes.
+def children(folder: Path) -> list[os.DirEntry[str]]:
+    """What a folder holds, by name."""
+    with os.scandir(folder) as found:
+        return sorted(found, key=lambda item: item.name)
+
+
+def _responses_folder(folder: Path) -> Iterator[tuple[str, str | None]]:
+    for item in children(folder):
+        name = f"{FOLDER}/{printable(item.name)}"
+        if item.is_symlink():
+            yield name, f"{name} is a symbolic link. An entry holds regular files only."
+        elif not item.is_file(follow_symlinks=False) or not re.fullmatch(r"[a-z0-9_]{1,100}\.jsonl\.zst", item.name):
+            yield name, f"{name} does not belong in an entry; {FOLDER}/ holds <task>.jsonl.zst. Take it away."
+        else:
+            yield name, None
+
+
+def list_folder(folder: Path) -> tuple[list[str], list[str]]:
+    """What an entry's folder holds: its files of responses, and everything that does not belong in it, as messages."""
+    if not folder.is_dir():
+        return [], [f"{folder} is not a folder. Name the folder that `lmms-aes leaderboard build` wrote."]
+    files: list[str] = []
+    problems: list[str] = []
+    for item in children(folder):
+        name = printable(item.name)
+        if item.is_symlink():
+            problems.append(f"{name} is a symbolic link. An entry holds regular files only.")
+        elif item.name in {ENTRY_FILE, VERIFICATION_FILE}:
+            if not item.is_file(follow_symlinks=False):
+                problems.append(f"{name} is no regular file. An entry holds regular files only.")
+        elif item.name != FOLDER or not item.is_dir(follow_symlinks=False):
+            problems.append(
+                f"{name} does not belong in an entry, which holds {ENTRY_FILE}, {VERIFICATION_FILE} and {FOLDER}/. "
+                "Take it away."
+            )
+        else:
+            for inner, problem in _responses_folder(folder / FOLDER):
+                if problem is None:
+                    files.append(inner)
+                else:
+                    problems.append(problem)
+    if not os.path.lexists(folder / ENTRY_FILE):
+        problems.append(f"{folder} holds no {ENTRY_FILE}. Name the folder that `lmms-aes leaderboard build` wrote.")
+    return files, problems
+
+
+def check_folder(folder: Path) -> list[str]:
+    """The names of the files of responses of an entry's folder, which holds nothing else than an entry does.
 
     Raises:
-        LeaderboardError: It is missing, a link, no file, or larger.
+        EntryError: It is no folder, or something in it does not belong there: a link, a strange file.
     """
-    try:
-        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
-    except OSError as error:
-        raise LeaderboardError(
-            f"{path}: cannot be read ({error.strerror}). Give a file that is there, and no link."
-        ) from None
-    with os.fdopen(handle, "rb") as opened:
-        found = os.fstat(handle)
-        if not stat.S_ISREG(found.st_mode):
-            raise LeaderboardError(f"{path}: is no file. Give a file.")
-        content = opened.read(limit + 1)
-    if len(content) > limit:
-        raise LeaderboardError(f"{path}: has more than {limit} bytes. Make it smaller.")
-    return content
+    files, problems = list_folder(folder)
+    if problems:
+        raise EntryError(problems[0])
+    return files
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        names = [name for name, _ in pairs]
-        repeated = sorted({name for name in names if names.count(name) > 1})[:_SHOWN]
-        raise ValueError(f"key(s) {', '.join(repeated)} stand there twice")
-    return found
+def unnamed_files(files: Iterable[str], entry: Entry) -> list[str]:
+    """Files of responses that no task of the entry names, as messages."""
+    known = {result.file.path for result in entry.tasks.values()}
+    return [
+        f"{name} is named by no task of {ENTRY_FILE}. Take it away, or build the entry again."
+        for name in sorted(set(files) - known)
+    ]
 
 
-def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON number")
+# -- Forms ------------------------------------------------------------------------------------------------------------
 
 
-def parse_json(content: bytes, where: str) -> Any:
-    """Strict JSON: UTF-8, no key twice in an object, no NaN or Infinity.
+def form_of(kind: type[Form], value: Any, where: str, remedy: str = REBUILD) -> Form:
+    """A decoded JSON value as one of our forms.
 
     Raises:
-        LeaderboardError: It is not.
+        EntryError: It is not of the form; the fields are named with what they hold.
     """
-    try:
-        return json.loads(content.decode("utf-8"), object_pairs_hook=_unique, parse_constant=_no_constant)
-    except (ValueError, RecursionError) as error:
-        raise LeaderboardError(
-            f"{where}: not sound JSON ({printable(str(error))}). Write it again with `leaderboard build`."
-        ) from None
-
-
-def _form(kind: type[Form], content: bytes, where: str) -> Form:
     from pydantic import ValidationError
 
-    data = parse_json(content, where)
     try:
-        return kind.model_validate(data)
+        return kind.model_validate(value)
     except ValidationError as error:
         problems = [
-            printable(f"{'.'.join(map(str, one['loc'])) or 'the whole'}: {one['msg']}")
-            for one in error.errors(include_input=False, include_url=False)
+            f"{printable('.'.join(str(part) for part in found['loc']) or 'the whole')}: {printable(found['msg'])}, "
+            f"and it is {printable(repr(found['input']), 80)}"
+            for found in error.errors(include_url=False)[:_LISTED]
         ]
-        raise LeaderboardError(
-            f"{where}: {len(problems)} field(s) do not have the form of {kind.__name__}:\n{bulleted(problems)}"
-        ) from None
+        if (more := error.error_count() - len(problems)) > 0:
+            problems.append(f"and {more} more")
+        raise EntryError(f"{where}: {error.error_count()} problem(s). {remedy}\n{bulleted(problems)}") from None
 
 
-def read_entry(folder: Path) -> Entry:
-    """The entry of a folder.
+def read_entry(folder: Path) -> tuple[Entry, str]:
+    """An entry's form, and the SHA-256 of its file.
 
     Raises:
-        LeaderboardError: It is missing or not sound.
+        EntryError: It is not sound JSON, or not of the form; every field is named.
     """
     from lmms_aes_tasks.leaderboard.schema import Entry
 
-    path = folder / ENTRY_FILE
-    return _form(Entry, read_bytes(path, MAX_JSON_BYTES), str(path))
+    content = read_limited(folder, ENTRY_FILE)
+    entry = form_of(Entry, strict_json(content, ENTRY_FILE), ENTRY_FILE)
+    _check_texts(entry)
+    return entry, hashlib.sha256(content).hexdigest()
+
+
+def texts_of(value: Any, where: str = "") -> Iterator[tuple[str, str]]:
+    """Every text in a JSON value, names of fields included, with the place where it stands."""
+    if isinstance(value, str):
+        yield where, value
+    elif isinstance(value, Mapping):
+        for key, own in value.items():
+            yield f"{where}: a name", str(key)
+            yield from texts_of(own, f"{where}.{key}" if where else str(key))
+    elif isinstance(value, list):
+        for own in value:
+            yield from texts_of(own, where)
+
+
+def _check_texts(entry: Entry) -> None:
+    """Names of an entry hold no markup, no control character and nothing local.
+
+    Raises:
+        EntryError: One does; the field is named.
+    """
+    for where, text in texts_of(entry.model_dump(mode="json")):
+        stop_text = re.fullmatch(r"tasks\.[a-z0-9_]+\.decoding\.until", where) is not None
+        if not stop_text and not is_plain(text):
+            raise EntryError(
+                f"{ENTRY_FILE}, {printable(where)} is {printable(repr(text), 80)}: names hold visible characters "
+                "without < and >."
+            )
+        if looks_local(text):
+            raise EntryError(f"{ENTRY_FILE}, {printable(where)} holds a key, a token or a local path. Build it again.")
 
 
 def read_verification(folder: Path) -> Verification | None:
     """The verification beside an entry; None when there is none.
 
     Raises:
-        LeaderboardError: It is not sound.
+        EntryError: It is not sound.
     """
     from lmms_aes_tasks.leaderboard.schema import Verification
 
-    path = folder / VERIFICATION_FILE
-    if not os.path.lexists(path):
+    if not os.path.lexists(folder / VERIFICATION_FILE):
         return None
-    return _form(Verification, read_bytes(path, MAX_JSON_BYTES), str(path))
+    remedy = "Verify the entry again."
+    content = read_limited(folder, VERIFICATION_FILE, remedy=remedy)
+    return form_of(Verification, strict_json(content, VERIFICATION_FILE, remedy), VERIFICATION_FILE, remedy)
 
 
 def read_board(path: Path) -> Board:
-    """A board.
+    """A board, strictly.
 
     Raises:
-        LeaderboardError: It is missing or not sound.
+        EntryError: The file is missing, too large, no JSON, or not a board; every problem is named.
     """
     from lmms_aes_tasks.leaderboard.schema import Board
 
-    return _form(Board, read_bytes(path, MAX_BOARD_BYTES), str(path))
-
-
-def entry_digest(folder: Path) -> str:
-    """SHA-256 of `entry.json` as it is, which a verification names."""
-    return hashlib.sha256(read_bytes(folder / ENTRY_FILE, MAX_JSON_BYTES)).hexdigest()
+    remedy = "Write it with `lmms-aes leaderboard merge`."
+    content = read_named(path, MAX_BOARD_BYTES, remedy)
+    return form_of(Board, strict_json(content, str(path), remedy), str(path), remedy)
 
 
 # -- Responses --------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Row:
-    """One line of a file of responses.
-
-    Attributes:
-        id: Id of the document.
-        response: The text that was scored.
-        record: What was read from it.
-    """
-
-    id: str
-    response: str
-    record: dict[str, Any]
-
-
-def _decompressed(content: bytes, limit: int, where: str) -> Iterator[bytes]:
-    """A zstd file in pieces; ends when it holds more than it says."""
-    import io
-
-    import zstandard
-
-    size = 0
-    reader = zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW).stream_reader(
-        io.BytesIO(content), read_across_frames=True
-    )
-    try:
-        while piece := reader.read(_CHUNK):
-            size += len(piece)
-            if size > limit:
-                raise LeaderboardError(
-                    f"{where}: holds more than the {limit} bytes that the entry says. Build it again."
-                )
-            yield piece
-    except zstandard.ZstdError as error:
-        raise LeaderboardError(f"{where}: not a zstd file ({error}). Build the entry again.") from None
-
-
-def _lines(pieces: Iterator[bytes], where: str) -> Iterator[bytes]:
-    held = b""
-    for piece in pieces:
-        *whole, held = (held + piece).split(b"\n")
-        yield from whole
-        if len(held) > MAX_LINE_BYTES:
-            raise LeaderboardError(f"{where}: a line is longer than {MAX_LINE_BYTES} bytes. Is it JSONL?")
-    if held:
-        yield held
-
-
-def _row(line: bytes, where: str) -> Row:
-    item = parse_json(line, where)
-    if not isinstance(item, dict) or set(item) != {"id", "response", "record"}:
-        raise LeaderboardError(f"{where}: give one object with id, response and record, nothing else.")
-    if not isinstance(item["id"], str) or not isinstance(item["response"], str) or not isinstance(item["record"], dict):
-        raise LeaderboardError(f"{where}: id and response must be texts, and record an object. Build the entry again.")
-    if item["record"].get("id") != item["id"]:
-        raise LeaderboardError(f"{where}: its record is of another id. Build the entry again.")
-    return Row(item["id"], item["response"], item["record"])
-
-
-def read_rows(folder: Path, entry: Entry, task: str) -> list[Row]:
-    """The responses of one task, by id.
+def task_rows(folder: Path, entry: Entry, task: str) -> Iterator[Row]:
+    """The responses of one task, one at a time, from the very file that the entry names.
 
     Raises:
-        LeaderboardError: The file is not the one that the entry names (digest, sizes, rows), or a line is not sound.
+        EntryError: It is another file (digest, sizes, rows), or a line is not sound.
     """
     file = entry.tasks[task].file
-    path = folder / file.path
-    where = str(path)
-    if path.parent.is_symlink():
-        raise LeaderboardError(f"{path.parent}: is a link. Give a folder.")
-    content = read_bytes(path, MAX_FILE_BYTES)
-    digest = hashlib.sha256(content).hexdigest()
-    if digest != file.sha256:
-        raise LeaderboardError(
-            f"{where}: its SHA-256 is {digest[:8]}… and the entry says {file.sha256[:8]}…. Build the entry again."
+    if file.path != path_of(task):
+        raise EntryError(f"tasks.{task}.file.path is {printable(file.path)}: use {path_of(task)}")
+    facts = file_facts(folder, file.path)
+    check_sizes(file.path, facts.bytes, file.content_bytes)
+    if facts.sha256 != file.sha256:
+        raise EntryError(
+            f"{file.path}: its SHA-256 is {facts.sha256[:8]}… and the entry says {file.sha256[:8]}…. Build the entry "
+            "again."
         )
-    pieces = _decompressed(content, min(file.content_bytes, MAX_CONTENT_BYTES), where)
-    rows = [_row(line, f"{where}, line {number}") for number, line in enumerate(_lines(pieces, where), 1)]
-    if len(rows) != file.rows:
-        raise LeaderboardError(f"{where}: has {len(rows)} rows and the entry says {file.rows}. Build the entry again.")
-    ids = {row.id for row in rows}
-    if len(ids) != len(rows):
-        raise LeaderboardError(f"{where}: {len(rows) - len(ids)} id(s) stand there twice. Answer each case once.")
-    return sorted(rows, key=lambda row: row.id)
+    ids: set[str] = set()
+    number = 0
+    for number, row in enumerate(read_rows(folder, file.path, file.content_bytes), 1):
+        if row.record.get("id") != row.id:
+            raise EntryError(f"{file.path}, line {number}: its record is of another id. Build the entry again.")
+        if row.id in ids:
+            raise EntryError(f"{file.path}, line {number}: the id {row.id} is there twice. Answer each case once.")
+        ids.add(row.id)
+        yield row
+    if number != file.rows:
+        raise EntryError(f"{file.path}: has {number} rows and the entry says {file.rows}. Build the entry again.")
 
 
-def responses_digest(rows: list[Row]) -> str:
-    """Digest of what a model said, whatever was read from it and however it is compressed."""
-    digest = hashlib.sha256()
-    for row in rows:
-        digest.update(json.dumps([row.id, row.response]).encode("ascii"))
-    return digest.hexdigest()
+def responses_digest(rows: Iterable[Row]) -> str:
+    """Digest of what a model said, whatever was read from it, in whatever order, and however it is compressed."""
+    return per_item_sha256((row.id, text_sha256(row.response)) for row in rows)

@@ -11,18 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lmms_aes_tasks.leaderboard.compare import Comparison, Difference, compare_entries
+from lmms_aes_tasks.leaderboard.errors import LeaderboardError
 from lmms_aes_tasks.leaderboard.headlines import best_row
-from lmms_aes_tasks.leaderboard.merge import BESIDES, MODEL_SEGMENT, SEGMENT, merge_submissions
-from lmms_aes_tasks.leaderboard.reading import (
-    ENTRY_FILE,
-    RESPONSES_FOLDER,
-    VERIFICATION_FILE,
-    LeaderboardError,
-    printable,
-    raise_problems,
-    read_entry,
-)
-from lmms_aes_tasks.leaderboard.schema import Board
+from lmms_aes_tasks.leaderboard.merge import BESIDES, FOLDER_NAME, MODEL_FOLDER, merge_submissions
+from lmms_aes_tasks.leaderboard.reading import named, raise_problems, read_entry
+from lmms_aes_tasks.leaderboard.responses import FOLDER as RESPONSES_FOLDER
+from lmms_aes_tasks.leaderboard.safe_reading import printable
+from lmms_aes_tasks.leaderboard.schema import ENTRY_FILE, VERIFICATION_FILE, Board
 
 SUBMISSIONS = "leaderboard/submissions"
 MAX_CHANGED = 10_000
@@ -47,12 +42,12 @@ def _part_of(parts: Sequence[str]) -> str | None:
     """What a path below the submissions is: `entry`, `verification`, `beside`; None when it does not belong."""
     if len(parts) == 1 and parts[0] in BESIDES:
         return "beside"
-    if len(parts) < 4 or not MODEL_SEGMENT.fullmatch(parts[0]) or not all(map(SEGMENT.fullmatch, parts[1:3])):
+    if len(parts) < 4 or not MODEL_FOLDER.fullmatch(parts[0]) or not all(map(FOLDER_NAME.fullmatch, parts[1:3])):
         return None
     rest = parts[3:]
     if len(rest) == 1:
         return {ENTRY_FILE: "entry", VERIFICATION_FILE: "verification"}.get(rest[0])
-    return "entry" if len(rest) == 2 and rest[0] == RESPONSES_FOLDER and SEGMENT.fullmatch(rest[1]) else None
+    return "entry" if len(rest) == 2 and rest[0] == RESPONSES_FOLDER and FOLDER_NAME.fullmatch(rest[1]) else None
 
 
 def changed_entries(paths: Iterable[str], root: Path | None = None) -> Changed:
@@ -142,7 +137,8 @@ def comparison_markdown(comparison: Comparison, breakdowns: bool = False) -> str
 
 def _beside_best(board: Board, base: Path, head: Path, folder: str, resamples: int) -> list[str]:
     """One new entry beside the best entry of each of its tasks."""
-    entry = read_entry(head / folder)
+    with named(folder):
+        entry, _ = read_entry(head / folder)
     rivals: dict[str, list[str]] = {}
     lines = [f"### {cell(folder)}", ""]
     for task in sorted(entry.tasks):

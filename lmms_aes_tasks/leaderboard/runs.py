@@ -17,6 +17,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from lmms_aes_tasks.leaderboard.safe_reading import looks_local
 from lmms_aes_tasks.leaderboard.schema import Versions, is_day
 from lmms_aes_tasks.leaderboard.tasks import Task, known_tasks
 from lmms_aes_tasks.records import SourceError, bulleted
@@ -236,21 +237,6 @@ def _number(text: Any) -> int | float | None:
     if isinstance(text, str) and re.fullmatch(r"-?[0-9]{1,15}(?:\.[0-9]{1,15})?(?:e-?[0-9]{1,2})?", text):
         return float(text)
     return None
-
-
-_SECRET = re.compile(
-    r"sk-[A-Za-z0-9_\-]{8,}|hf_[A-Za-z0-9]{8,}|gh[pousr]_[A-Za-z0-9]{16,}|AKIA[0-9A-Z]{12,}|xox[abp]-|eyJ[A-Za-z0-9_\-]{16,}"
-    r"|Bearer\s|(?:^|[\s\"'=:])(?:/(?:home|root|Users|mnt|tmp|data|work|scratch|var|opt|srv|private)/|[A-Za-z]:\\|~/)",
-)
-
-
-def looks_local(text: str) -> bool:
-    """Whether a text looks like a key, a token or a local path: such a text never goes into an entry.
-
-    >>> looks_local("sk-abcdefgh12345678"), looks_local("/home/ada/model"), looks_local("<|im_end|>")
-    (True, True, False)
-    """
-    return _SECRET.search(text) is not None
 
 
 def _stop_texts(value: Any) -> list[str] | None:

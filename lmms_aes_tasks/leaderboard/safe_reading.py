@@ -11,6 +11,7 @@ import io
 import json
 import math
 import os
+import re
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -52,6 +53,21 @@ def printable(text: object, limit: int = 200) -> str:
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in cut)
 
 
+_SECRET = re.compile(
+    r"sk-[A-Za-z0-9_\-]{8,}|hf_[A-Za-z0-9]{8,}|gh[pousr]_[A-Za-z0-9]{16,}|AKIA[0-9A-Z]{12,}|xox[abp]-|eyJ[A-Za-z0-9_\-]{16,}"
+    r"|Bearer\s|(?:^|[\s\"'=:])(?:/(?:home|root|Users|mnt|tmp|data|work|scratch|var|opt|srv|private)/|[A-Za-z]:\\|~/)",
+)
+
+
+def looks_local(text: str) -> bool:
+    """Whether a text looks like a key, a token or a local path: such a text never goes into an entry.
+
+    >>> looks_local("sk-abcdefgh12345678"), looks_local("/home/ada/model"), looks_local("<|im_end|>")
+    (True, True, False)
+    """
+    return _SECRET.search(text) is not None
+
+
 def is_plain(text: str) -> bool:
     """Whether a name holds nothing but visible characters and spaces, and no angle bracket: no markup, no controls."""
     return text.isprintable() and not set(text) & set("<>")
@@ -60,7 +76,10 @@ def is_plain(text: str) -> bool:
 # -- Files ------------------------------------------------------------------------------------------------------------
 
 
-def open_inside(folder: Path, name: str) -> IO[bytes]:
+REBUILD = "Build the entry again."
+
+
+def open_inside(folder: Path, name: str, remedy: str = REBUILD) -> IO[bytes]:
     """Open a regular file below a folder for reading; no link on the way below the folder, nothing outside it.
 
     Raises:
@@ -77,7 +96,7 @@ def open_inside(folder: Path, name: str) -> IO[bytes]:
     try:
         handle = os.open(place, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
     except FileNotFoundError:
-        raise EntryError(f"{printable(name)}: no such file in the entry. Build the entry again.") from None
+        raise EntryError(f"{printable(name)}: no such file in the entry. {remedy}") from None
     except OSError as error:
         raise EntryError(f"{printable(name)} cannot be read ({error.strerror}).") from None
     if not stat.S_ISREG(os.fstat(handle).st_mode):
@@ -86,16 +105,32 @@ def open_inside(folder: Path, name: str) -> IO[bytes]:
     return os.fdopen(handle, "rb")
 
 
-def read_limited(folder: Path, name: str, limit: int = MAX_JSON_BYTES) -> bytes:
+def read_limited(folder: Path, name: str, limit: int = MAX_JSON_BYTES, remedy: str = REBUILD) -> bytes:
     """The content of a small file of an entry.
 
     Raises:
         EntryError: As `open_inside`, or the file is larger than the limit.
     """
-    with open_inside(folder, name) as file:
-        content = file.read(limit + 1)
+    with open_inside(folder, name, remedy) as file:
+        return _within(file, printable(name), limit)
+
+
+def read_named(path: Path, limit: int, remedy: str) -> bytes:
+    """The content of a file that the user names, who may name a link.
+
+    Raises:
+        EntryError: It is no regular file, or larger than the limit.
+    """
+    if not path.is_file():
+        raise EntryError(f"{path} is not a file. {remedy}")
+    with path.open("rb") as file:
+        return _within(file, str(path), limit)
+
+
+def _within(file: IO[bytes], shown: str, limit: int) -> bytes:
+    content = file.read(limit + 1)
     if len(content) > limit:
-        raise EntryError(f"{printable(name)} is larger than {limit} bytes. Is it the right file?")
+        raise EntryError(f"{shown} is larger than {limit} bytes. Is it the right file?")
     return content
 
 
@@ -143,7 +178,7 @@ def _too_deep(value: Any) -> bool:
     return True
 
 
-def strict_json(content: bytes, where: str) -> Any:
+def strict_json(content: bytes, where: str, remedy: str = REBUILD) -> Any:
     """Decode JSON of a stranger: UTF-8, finite numbers, no key twice, not deep, no half surrogate pair.
 
     Raises:
@@ -161,13 +196,13 @@ def strict_json(content: bytes, where: str) -> Any:
         if "\\ud" in text.lower():
             json.dumps(value, ensure_ascii=False).encode("utf-8")
     except RecursionError:
-        raise EntryError(f"{where}: nested deeper than {MAX_DEPTH} levels. Build the entry again.") from None
+        raise EntryError(f"{where}: nested deeper than {MAX_DEPTH} levels. {remedy}") from None
     except UnicodeEncodeError:
-        raise EntryError(f"{where}: holds half a surrogate pair. Build the entry again.") from None
+        raise EntryError(f"{where}: holds half a surrogate pair. {remedy}") from None
     except ValueError as error:
-        raise EntryError(f"{where}: not sound JSON ({printable(error)}). Build the entry again.") from None
+        raise EntryError(f"{where}: not sound JSON ({printable(error)}). {remedy}") from None
     if _too_deep(value):
-        raise EntryError(f"{where}: nested deeper than {MAX_DEPTH} levels. Build the entry again.")
+        raise EntryError(f"{where}: nested deeper than {MAX_DEPTH} levels. {remedy}")
     return value
 
 

@@ -7,26 +7,33 @@ texts; NaN and infinities are refused.
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import date, datetime, timedelta, timezone
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 ENTRY_SCHEMA_VERSION: Final = "1"
 BOARD_SCHEMA_VERSION: Final = "1"
+ENTRY_FILE: Final = "entry.json"
+VERIFICATION_FILE: Final = "verification.json"
 
 Status = Literal["self-reported", "recomputed", "published"]
 """Who stands for a figure: its submitter, a verifier who computed it again from the responses, or a paper."""
 Unit = Literal["fraction", "words", "per 100 words", "ratio", "dimensions", "count", "rho", "p", "rating"]
-"""Fractions are in [0, 1]; showing them as percent is a matter of display. Ratings are a judge's, from 1 to 5."""
+"""Fractions are in [0, 1]; showing them as percent is a matter of display.
+
+A `rating` is from 1 (worst) to 5 (best), given by people or by an MLLM as judge (AesCanvas, Tables 4 and S6).
+"""
 
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 Text = Annotated[str, StringConstraints(max_length=2_000)]
 TaskName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9_]{1,100}$")]
-ModelId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][\w.\-]{0,95}/[A-Za-z0-9][\w.\-]{0,95}$")]
+MODEL_PART: Final = r"[A-Za-z0-9][A-Za-z0-9_.\-]{0,95}"
+SEGMENT: Final = r"[A-Za-z0-9][A-Za-z0-9_.\-]{0,199}"
+ModelId = Annotated[str, StringConstraints(pattern=f"^{MODEL_PART}/{MODEL_PART}$")]
 """ORG/NAME, as on the Hugging Face Hub."""
-Segment = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][\w.\-]{0,199}$")]
+Segment = Annotated[str, StringConstraints(pattern=f"^{SEGMENT}$")]
 """A part of a path: never `..`, never hidden."""
 
 
@@ -215,8 +222,8 @@ class BoardRow(Model):
     """One model on one task: a row of the board's tables.
 
     Attributes:
-        key: Identity: `<org>__<model>/<revision>/<run>` and the task; for a paper's row
-            `published/<benchmark>/<model>`.
+        key: Identity: `<org>__<model>/<revision>/<run>/<task>`; for a paper's row
+            `published/<benchmark>/<model>/<task>`.
         status: Who stands for it.
         model: Name shown; ORG/NAME of an entry, the paper's spelling of a published row.
         group: Kind of model (`Closed-source MLLMs`, …); empty for an entry.
@@ -231,6 +238,7 @@ class BoardRow(Model):
         date: Day of the run; null for a published row.
         source: Table of the paper, of a published row.
         n: Items.
+        n_expected: Items of the whole task: a run with fewer is partial; null when unknown, and for a published row.
         parse_rate: Share of items read.
         metrics: Figures by name.
         breakdowns: As in `TaskResult`.
@@ -255,6 +263,7 @@ class BoardRow(Model):
     date: Text | None = None
     source: Text | None = None
     n: int | None = None
+    n_expected: int | None = None
     parse_rate: float | None = None
     metrics: dict[Name, Metric]
     breakdowns: dict[Name, dict[Name, dict[Name, Metric]]] = Field(default_factory=dict)
@@ -279,8 +288,6 @@ def json_schema(kind: type[Model]) -> dict[str, Any]:
 
 def today() -> str:
     """The day as ISO 8601, in UTC."""
-    from datetime import datetime, timezone
-
     return datetime.now(timezone.utc).date().isoformat()
 
 
@@ -291,3 +298,8 @@ def is_day(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def is_future(day: str) -> bool:
+    """Whether a day is after tomorrow in UTC, which the east of the Earth reaches first."""
+    return date.fromisoformat(day) > date.fromisoformat(today()) + timedelta(days=1)

@@ -7,38 +7,42 @@ that names file, task, id or field, and both values. An entry is `recomputed` wh
 from __future__ import annotations
 
 import collections
-import hashlib
 import json
 import math
-import os
 import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from lmms_aes_tasks import __version__, critiquecanvas
 from lmms_aes_tasks.leaderboard import embedding
 from lmms_aes_tasks.leaderboard.benchmarks import Adapter, Figures, Read, adapter_of
-from lmms_aes_tasks.leaderboard.build import ENTRY_FILE, TOLERANCE, VERIFICATION_FILE
+from lmms_aes_tasks.leaderboard.build import TOLERANCE
 from lmms_aes_tasks.leaderboard.data import Data, data_of
 from lmms_aes_tasks.leaderboard.digests import lines_sha256, response_digest
 from lmms_aes_tasks.leaderboard.errors import CorruptError, EntryError
-from lmms_aes_tasks.leaderboard.responses import FOLDER, Row, path_of, read_rows
+from lmms_aes_tasks.leaderboard.reading import check_folder, read_entry, unnamed_files
+from lmms_aes_tasks.leaderboard.responses import Row, path_of, read_rows
 from lmms_aes_tasks.leaderboard.results import result_of
-from lmms_aes_tasks.leaderboard.runs import DECODING_KEYS, looks_local, setting_keys, versions
+from lmms_aes_tasks.leaderboard.runs import DECODING_KEYS, setting_keys, versions
 from lmms_aes_tasks.leaderboard.safe_reading import (
     MAX_TOTAL_BYTES,
     check_sizes,
     file_facts,
-    is_plain,
     printable,
-    read_limited,
-    strict_json,
 )
-from lmms_aes_tasks.leaderboard.schema import Entry, Finding, Metric, TaskResult, Verification, is_day, today
+from lmms_aes_tasks.leaderboard.schema import (
+    ENTRY_FILE,
+    Entry,
+    Finding,
+    Metric,
+    TaskResult,
+    Verification,
+    is_day,
+    is_future,
+    today,
+)
 from lmms_aes_tasks.leaderboard.tasks import Task, expected_items, known_tasks
 from lmms_aes_tasks.records import SourceError, atomic_path
 from lmms_aes_tasks.settings import PROMPTS
@@ -83,99 +87,6 @@ class Findings:
     def has_error(self) -> bool:
         """Whether anything is wrong."""
         return any(finding.kind == "error" for finding in self._found)
-
-
-# -- The folder and its form ------------------------------------------------------------------------------------------
-
-
-def _listing(folder: Path) -> list[os.DirEntry[str]]:
-    with os.scandir(folder) as found:
-        return sorted(found, key=lambda item: item.name)
-
-
-def check_folder(folder: Path) -> list[str]:
-    """The names of the responses files of an entry's folder, which holds nothing else than an entry does.
-
-    Raises:
-        EntryError: It is no folder, or something in it does not belong there: a link, a strange file.
-    """
-    if not folder.is_dir():
-        raise EntryError(f"{folder} is not a folder. Name the folder that `lmms-aes leaderboard build` wrote.")
-    found: list[str] = []
-    for item in _listing(folder):
-        name = printable(item.name)
-        if item.is_symlink():
-            raise EntryError(f"{name} is a symbolic link. An entry holds regular files only.")
-        if item.name in {ENTRY_FILE, VERIFICATION_FILE}:
-            if not item.is_file(follow_symlinks=False):
-                raise EntryError(f"{name} is no regular file. An entry holds regular files only.")
-        elif item.name != FOLDER or not item.is_dir(follow_symlinks=False):
-            raise EntryError(
-                f"{name} does not belong in an entry, which holds {ENTRY_FILE}, {VERIFICATION_FILE} and {FOLDER}/. "
-                "Take it away."
-            )
-    if not (folder / ENTRY_FILE).is_file():
-        raise EntryError(f"{folder} holds no {ENTRY_FILE}. Name the folder that `lmms-aes leaderboard build` wrote.")
-    for item in _listing(folder / FOLDER) if (folder / FOLDER).is_dir() else []:
-        name = f"{FOLDER}/{printable(item.name)}"
-        if item.is_symlink():
-            raise EntryError(f"{name} is a symbolic link. An entry holds regular files only.")
-        if not item.is_file(follow_symlinks=False) or not re.fullmatch(r"[a-z0-9_]{1,100}\.jsonl\.zst", item.name):
-            raise EntryError(f"{name} does not belong in an entry; {FOLDER}/ holds <task>.jsonl.zst. Take it away.")
-        found.append(f"{FOLDER}/{item.name}")
-    return found
-
-
-def read_entry(folder: Path) -> tuple[Entry, str]:
-    """An entry's form, and the SHA-256 of its file.
-
-    Raises:
-        EntryError: It is not sound JSON, or not of the form; every field is named.
-    """
-    content = read_limited(folder, ENTRY_FILE)
-    value = strict_json(content, ENTRY_FILE)
-    try:
-        entry = Entry.model_validate(value)
-    except ValidationError as error:
-        problems = [
-            f"{printable('.'.join(str(part) for part in found['loc']) or 'the whole')}: {printable(found['msg'])}, "
-            f"and it is {printable(repr(found['input']), 80)}"
-            for found in error.errors(include_url=False)[:_LISTED]
-        ]
-        raise EntryError(f"{ENTRY_FILE}: {error.error_count()} problem(s):\n" + "\n".join(problems)) from None
-    except RecursionError:
-        raise EntryError(f"{ENTRY_FILE}: nested too deep.") from None
-    _check_texts(entry)
-    return entry, hashlib.sha256(content).hexdigest()
-
-
-def _check_texts(entry: Entry) -> None:
-    """Names of an entry hold no markup, no control character and nothing local.
-
-    Raises:
-        EntryError: One does; the field is named.
-    """
-
-    def each(value: Any, where: str) -> Iterator[tuple[str, str]]:
-        if isinstance(value, str):
-            yield where, value
-        elif isinstance(value, Mapping):
-            for key, own in value.items():
-                yield f"{where}: a name", str(key)
-                yield from each(own, f"{where}.{key}" if where else str(key))
-        elif isinstance(value, list):
-            for own in value:
-                yield from each(own, where)
-
-    for where, text in each(entry.model_dump(mode="json"), ""):
-        stop_text = re.fullmatch(r"tasks\.[a-z0-9_]+\.decoding\.until", where) is not None
-        if not stop_text and not is_plain(text):
-            raise EntryError(
-                f"{ENTRY_FILE}, {printable(where)} is {printable(repr(text), 80)}: names hold visible characters "
-                "without < and >."
-            )
-        if looks_local(text):
-            raise EntryError(f"{ENTRY_FILE}, {printable(where)} holds a key, a token or a local path. Build it again.")
 
 
 # -- One task ---------------------------------------------------------------------------------------------------------
@@ -534,9 +445,10 @@ def _check_instructions(result: TaskResult, data: Data, found: Findings) -> None
 def _check_entry(entry: Entry, files: Sequence[str], found: Findings) -> None:
     if not is_day(entry.date):
         raise EntryError(f"{ENTRY_FILE}: date is {printable(entry.date)}, which is no day")
-    named = {result.file.path for result in entry.tasks.values()}
-    for name in sorted(set(files) - named):
-        raise EntryError(f"{name} is named by no task of {ENTRY_FILE}. Take it away, or build the entry again.")
+    if is_future(entry.date):
+        found.add("error", "date", f"is {entry.date}, and today is {today()} (UTC): give the day of the run")
+    for problem in unnamed_files(files, entry):
+        raise EntryError(problem)
     total = sum(result.file.content_bytes for result in entry.tasks.values())
     if total > MAX_TOTAL_BYTES:
         raise EntryError(f"{ENTRY_FILE}: {total} bytes of content in all, and {MAX_TOTAL_BYTES} are allowed.")

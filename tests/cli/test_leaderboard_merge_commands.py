@@ -10,19 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 import yaml
 from typer.testing import CliRunner, Result
 
-from lmms_aes_tasks.cli.leaderboard_merge import COMMANDS
-from lmms_aes_tasks.leaderboard.reading import LeaderboardError, read_board
+from lmms_aes_tasks.cli.leaderboard import app
+from lmms_aes_tasks.leaderboard.errors import LeaderboardError
+from lmms_aes_tasks.leaderboard.reading import read_board
 from lmms_aes_tasks.leaderboard.schema import BoardRow, Metric
-from lmms_aes_tasks.predictions import PredictionError
 from tests.leaderboard.entries import entry_of, result, submit, vab_rows, write_entry
-
-app = typer.Typer()
-for name, function in COMMANDS.items():
-    app.command(name)(function)
 
 
 def call(*arguments: Any) -> Result:
@@ -33,8 +28,8 @@ def call(*arguments: Any) -> Result:
 
 
 def refused(*arguments: Any) -> str:
-    """The message; the command's entry point ends in code 2 with it, as for every PredictionError."""
-    with pytest.raises(PredictionError) as error:
+    """The message; the command's entry point ends in code 2 with it, as for every LeaderboardError."""
+    with pytest.raises(LeaderboardError) as error:
         call(*arguments)
     return str(error.value)
 
@@ -94,7 +89,9 @@ def test_compare_writes_json(tmp_path: Path) -> None:
     (difference,) = read["differences"]
     assert (difference["difference"], difference["only_first"], difference["p"]) == (-0.5, 2, 0.5)
     assert (read["seed"], read["resamples"]) == (3, 100)
-    assert refused("compare", one, tmp_path / "none").startswith(f"{tmp_path / 'none/entry.json'}: cannot be read")
+    assert refused("compare", one, tmp_path / "none").startswith(
+        f"{tmp_path / 'none'}: entry.json: no such file in the entry."
+    )
 
 
 def test_compare_says_what_is_not_comparable(tmp_path: Path) -> None:

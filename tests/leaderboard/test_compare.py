@@ -13,7 +13,7 @@ import pytest
 from sacrebleu.metrics import BLEU
 
 from lmms_aes_tasks.leaderboard.compare import Comparison, Difference, bonferroni, compare_entries
-from lmms_aes_tasks.leaderboard.reading import LeaderboardError
+from lmms_aes_tasks.leaderboard.errors import LeaderboardError
 from lmms_aes_tasks.leaderboard.schema import PromptUse, TaskResult
 from lmms_aes_tasks.utils import text_metrics
 from tests.leaderboard.entries import (

@@ -14,8 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lmms_aes_tasks.leaderboard import merge as merging
+from lmms_aes_tasks.leaderboard.errors import LeaderboardError
 from lmms_aes_tasks.leaderboard.merge import board_of, board_text, find_entry, merge_submissions, write_board
-from lmms_aes_tasks.leaderboard.reading import LeaderboardError, parse_json, read_board, read_rows
+from lmms_aes_tasks.leaderboard.reading import read_board, task_rows
+from lmms_aes_tasks.leaderboard.safe_reading import strict_json
 from lmms_aes_tasks.leaderboard.schema import Board, BoardRow, Finding, Metric, PromptUse
 from tests.leaderboard.entries import FLAG, context_rows, digest, entry_of, result, submit, write_entry
 
@@ -49,6 +51,7 @@ def test_a_row_says_what_the_entry_says(tmp_path: Path) -> None:
         "date": "2026-03-01",
         "source": None,
         "n": 4,
+        "n_expected": 4,
         "parse_rate": 1.0,
         "metrics": {"accuracy": Metric(value=0.5, n=4, numerator=2, denominator=4).model_dump()},
         "breakdowns": {},
@@ -93,7 +96,7 @@ def test_any_value_survives_the_round_trip(value: float, text: str) -> None:
         key="k", status="published", model=f"m{text}", benchmark="vab", task="vab", metrics={"accuracy": metric}
     )
     board = Board(plugin="1", rows=[row])
-    assert Board.model_validate(parse_json(board_text(board).encode(), "board")) == board
+    assert Board.model_validate(strict_json(board_text(board).encode(), "board")) == board
 
 
 # -- Status -----------------------------------------------------------------------------------------------------------
@@ -399,7 +402,7 @@ def test_responses_must_be_the_file_that_the_entry_names(tmp_path: Path) -> None
     assert "org__model/abc123/run1/responses is a link" in problems(tmp_path)
     entry = find_entry(folder, "a/b/c").entry
     with pytest.raises(LeaderboardError) as error:
-        read_rows(folder, entry, "contextcanvas")
+        task_rows(folder, entry, "contextcanvas")
     assert str(error.value) == f"{folder / 'responses'}: is a link. Give a folder."
 
 
@@ -409,7 +412,7 @@ def test_several_zstd_frames_are_one_file(tmp_path: Path) -> None:
     frames = b"".join(map(zstandard.compress, lines))
     _rewritten(folder, frames, rows=2, content_bytes=sum(map(len, lines)))
     entry = find_entry(folder, "a/b/c").entry
-    assert [row.id for row in read_rows(folder, entry, "contextcanvas")] == ["c1", "c2"]
+    assert [row.id for row in task_rows(folder, entry, "contextcanvas")] == ["c1", "c2"]
 
 
 def test_an_old_board_stays_when_something_is_wrong(tmp_path: Path) -> None:

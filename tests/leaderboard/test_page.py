@@ -14,11 +14,11 @@ from lxml import html
 from typer.testing import CliRunner, Result
 
 from lmms_aes_tasks.cli.leaderboard_page import page as page_command
+from lmms_aes_tasks.leaderboard.errors import LeaderboardError
 from lmms_aes_tasks.leaderboard.page import (
     MARKER,
     commands,
     entries_of,
-    read_board,
     site_files,
     write_files,
     write_site,
@@ -26,8 +26,8 @@ from lmms_aes_tasks.leaderboard.page import (
 from lmms_aes_tasks.leaderboard.page_plots import cross_points, gold_yes_rate
 from lmms_aes_tasks.leaderboard.page_tables import best_cells, entry_path
 from lmms_aes_tasks.leaderboard.page_text import number, shown, slug
+from lmms_aes_tasks.leaderboard.reading import read_board
 from lmms_aes_tasks.leaderboard.schema import Board, BoardRow, Metric
-from lmms_aes_tasks.predictions import PredictionError
 from tests.leaderboard.board_example import HOSTILE_NAMES, board, figure, run, share
 
 PAGES = {"contextcanvas", "critiquecanvas", "vab", "fineartbench"}
@@ -397,47 +397,51 @@ def test_a_board_is_read_as_it_was(tmp_path: Path, whole: Board) -> None:
 
 
 def test_no_board(tmp_path: Path) -> None:
-    with pytest.raises(PredictionError) as error:
+    with pytest.raises(LeaderboardError) as error:
         read_board(tmp_path / "none.json")
-    assert str(error.value) == (
-        f"{tmp_path / 'none.json'} is not a file. Name the board.json that `lmms-aes leaderboard merge` writes."
-    )
+    assert str(error.value) == (f"{tmp_path / 'none.json'} is not a file. Write it with `lmms-aes leaderboard merge`.")
 
 
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        ('{"plugin": "1", "rows": [', "the whole file is"),
-        ('{"plugin": "1", "rows": [], "more": 1}', "more is 1: Extra inputs are not permitted"),
-        ('{"plugin": 1, "rows": []}', "plugin is 1: Input should be a valid string"),
-        ('{"rows": []}', "plugin is {'rows': []}: Field required"),
-        (b"\xff\xfe", "the whole file is"),
+        ('{"plugin": "1", "rows": [', "not sound JSON (Expecting value"),
+        (b"\xff\xfe", "not sound JSON ('utf-8' codec can't decode byte 0xff"),
+        ('{"plugin": "1", "plugin": "1", "rows": []}', "not sound JSON (the key 'plugin' is there twice)"),
+        ('{"plugin": "1", "rows": [], "more": 1}', "more: Extra inputs are not permitted, and it is 1"),
+        ('{"plugin": 1, "rows": []}', "plugin: Input should be a valid string, and it is 1"),
+        ('{"rows": []}', "plugin: Field required, and it is {'rows': []}"),
     ],
 )
 def test_what_is_no_board_is_named(tmp_path: Path, content: str | bytes, expected: str) -> None:
     path = written(tmp_path, content)
-    with pytest.raises(PredictionError) as error:
+    with pytest.raises(LeaderboardError) as error:
         read_board(path)
-    first, *problems = str(error.value).splitlines()
-    assert first == f"{path} is not a board (1 problem(s)). Write it with `lmms-aes leaderboard merge`."
-    assert expected in problems[0]
+    message = str(error.value)
+    assert message.startswith(f"{path}: ")
+    assert expected in message
+    assert "Write it with `lmms-aes leaderboard merge`." in message
 
 
 def test_nan_and_texts_are_no_figures(tmp_path: Path) -> None:
     row = run("a/b", "e", "recomputed", "contextcanvas", "contextcanvas", metrics={"accuracy": share(0.5, 10)})
     content = Board(plugin="0", rows=[row]).model_dump()
-    for bad in (float("nan"), float("inf"), "0.5"):
+    for bad, said in (
+        (float("nan"), "NaN is no number of JSON"),
+        (float("inf"), "Infinity is no number of JSON"),
+        ("0.5", r"rows\.0\.metrics\.accuracy\.value: Input should be a valid number, and it is '0\.5'"),
+    ):
         content["rows"][0]["metrics"]["accuracy"]["value"] = bad
-        with pytest.raises(PredictionError, match=r"rows\.0\.metrics\.accuracy\.value is "):
+        with pytest.raises(LeaderboardError, match=said):
             read_board(written(tmp_path, content))
 
 
 def test_a_huge_file_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lmms_aes_tasks.leaderboard.page.MAX_BOARD_BYTES", 10)
+    monkeypatch.setattr("lmms_aes_tasks.leaderboard.reading.MAX_BOARD_BYTES", 10)
     path = written(tmp_path, '{"plugin": "1"}')
-    with pytest.raises(PredictionError) as error:
+    with pytest.raises(LeaderboardError) as error:
         read_board(path)
-    assert str(error.value) == f"{path}: 15 bytes; a board has at most 10. Split it by benchmark."
+    assert str(error.value) == f"{path} is larger than 10 bytes. Is it the right file?"
 
 
 @pytest.fixture
@@ -461,7 +465,7 @@ def test_the_same_board_gives_the_same_files(site: dict[str, str]) -> None:
 
 def test_a_foreign_folder_stays_as_it_is(tmp_path: Path, small: Board) -> None:
     (tmp_path / "thesis.tex").write_text("dear")
-    with pytest.raises(PredictionError) as error:
+    with pytest.raises(LeaderboardError) as error:
         write_site(small, tmp_path)
     assert str(error.value) == (
         f"{tmp_path} holds files and no {MARKER}, so it is no site of ours and stays as it is. Name another folder."
@@ -474,7 +478,7 @@ def test_what_someone_put_into_a_site_is_not_deleted(tmp_path: Path, small: Boar
     write_site(small, folder)
     (folder / ".git").mkdir()
     (folder / ".git" / "HEAD").write_text("ref")
-    with pytest.raises(PredictionError) as error:
+    with pytest.raises(LeaderboardError) as error:
         write_site(small, folder)
     assert str(error.value) == (
         f"{folder} holds 1 file(s) besides the site, which replacing it would delete. "
@@ -486,7 +490,7 @@ def test_what_someone_put_into_a_site_is_not_deleted(tmp_path: Path, small: Boar
 def test_a_file_is_no_folder(tmp_path: Path, small: Board) -> None:
     target = tmp_path / "file"
     target.write_text("x")
-    with pytest.raises(PredictionError) as error:
+    with pytest.raises(LeaderboardError) as error:
         write_site(small, target)
     assert str(error.value) == f"{target} is a file. Name a folder for the site."
 
@@ -520,7 +524,7 @@ def test_the_command(tmp_path: Path, small: Board) -> None:
     result = command(path, "-o", tmp_path / "site", "--title", "Ours")
     assert result.exit_code == 0
     assert result.stdout == f"{tmp_path / 'site' / 'index.html'}: 1 rows, 6 files\n"
-    assert isinstance(command(tmp_path / "none", "-o", tmp_path / "site").exception, PredictionError)
+    assert isinstance(command(tmp_path / "none", "-o", tmp_path / "site").exception, LeaderboardError)
 
 
 def test_a_metric_without_a_value_and_reason_is_not_an_error() -> None:

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lmms_aes_tasks.leaderboard import comment
-from lmms_aes_tasks.leaderboard.reading import LeaderboardError
+from lmms_aes_tasks.leaderboard.errors import LeaderboardError
 from lmms_aes_tasks.leaderboard.review import MAX_REVIEW_CHARS, Changed, cell, changed_entries, review
 from lmms_aes_tasks.leaderboard.schema import Metric
 from tests.leaderboard.entries import submit
