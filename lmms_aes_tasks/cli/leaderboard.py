@@ -19,7 +19,9 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 
-_DATA = typer.Option(help=f"Folder with one folder a benchmark; ${DATA_ENV} when not given.")
+_DATA = typer.Option(
+    exists=True, file_okay=False, help=f"Folder with one folder a benchmark; ${DATA_ENV} when not given."
+)
 
 
 @app.command("build")
@@ -84,7 +86,7 @@ def verify(
     from lmms_aes_tasks.sources import data_root
 
     try:
-        found = verify_entry(entry, data or data_root())
+        found = verify_entry(entry, data or data_root(), data_required=data is not None)
     except EntryError as error:
         if as_json:
             finding = {"kind": "error", "where": "entry", "message": str(error)}

@@ -12,7 +12,7 @@ from typing import Any
 from lmms_aes_tasks import sources
 from lmms_aes_tasks.leaderboard.digests import lines_sha256
 from lmms_aes_tasks.leaderboard.tasks import Task
-from lmms_aes_tasks.records import IMAGES_COLUMN
+from lmms_aes_tasks.records import IMAGES_COLUMN, SourceError
 from lmms_aes_tasks.utils.permutations import TRIALS, trial_permutations
 
 _GOLD: Mapping[str, tuple[str, ...]] = {
@@ -59,10 +59,20 @@ def _records(benchmark: str, path: Path, changed: int) -> tuple[tuple[dict[str, 
     return tuple(rows), digest
 
 
-def _parquet(card: sources.SourceCard, root: Path | None) -> Path | None:
+def _demo(card: sources.SourceCard, required: bool) -> Path | None:
+    """A demo's data, generated; None on a machine without the photographs that it is made from."""
+    try:
+        return sources.canonical_file(card)
+    except SourceError:
+        if required:
+            raise
+        return None
+
+
+def _parquet(card: sources.SourceCard, root: Path | None, required: bool) -> Path | None:
     """The canonical file where the data is at hand; nothing is downloaded."""
     if card.generator:
-        return sources.canonical_file(card)
+        return _demo(card, required)
     folder = None if root is None else root / card.name
     if folder is not None and folder.exists() and (folder.is_file() or any(folder.iterdir())):
         return sources.canonical_file(card, folder)
@@ -119,32 +129,33 @@ def _fineartbench(root: Path, mode: str) -> Data:
 # -- One way in -------------------------------------------------------------------------------------------------------
 
 
-def data_file(task: Task, root: Path | None) -> Path | None:
-    """The canonical file of a task's records with their images; None where it is not at hand.
+def data_file(task: Task, root: Path | None, required: bool = False) -> Path | None:
+    """The canonical file of a task's records with their images; None where it is not at hand; see `data_of`.
 
     Raises:
         SourceError: It is there, and not sound.
     """
-    return _parquet(sources.read_card(task.card), root)
+    return _parquet(sources.read_card(task.card), root, required)
 
 
-def data_of(task: Task, root: Path | None) -> Data | None:
+def data_of(task: Task, root: Path | None, required: bool = False) -> Data | None:
     """A task's data where it is at hand: generated for a demo, below `root`, or in the cache of the Hub's.
 
     Args:
         task: The task.
         root: A folder with one folder a benchmark, as `$LMMS_AES_DATA`; None for none.
+        required: Whether a demo's data that cannot be generated is an error.
 
     Returns:
         The data, or None where it is not at hand.
 
     Raises:
-        SourceError: It is there, and not sound.
+        SourceError: It is there, and not sound; or as `required` says.
     """
     if task.benchmark == "fineartbench":
         folder = None if root is None else root / task.card
         return _fineartbench(folder, task.variant) if folder is not None and folder.is_dir() else None
-    path = data_file(task, root)
+    path = data_file(task, root, required)
     if path is None:
         return None
     rows, digest = _records(task.benchmark, path, path.stat().st_mtime_ns)

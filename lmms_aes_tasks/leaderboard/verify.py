@@ -46,6 +46,7 @@ from lmms_aes_tasks.leaderboard.schema import (
 from lmms_aes_tasks.leaderboard.tasks import Task, expected_items, known_tasks
 from lmms_aes_tasks.records import SourceError, atomic_path
 from lmms_aes_tasks.settings import PROMPTS
+from lmms_aes_tasks.sources import read_card
 from lmms_aes_tasks.utils.prompts import read_prompt
 
 _LISTED = 20
@@ -342,7 +343,9 @@ def _check_file(folder: Path, result: TaskResult, found: Findings) -> bool:
     return facts.sha256 == file.sha256
 
 
-def _verify_task(folder: Path, entry: Entry, name: str, root: Path | None, found: Findings) -> _Recomputed:
+def _verify_task(
+    folder: Path, entry: Entry, name: str, root: Path | None, required: bool, found: Findings
+) -> _Recomputed:
     result = entry.tasks[name]
     base = f"tasks.{name}"
     task = known_tasks().get(name)
@@ -362,7 +365,7 @@ def _verify_task(folder: Path, entry: Entry, name: str, root: Path | None, found
     if result.parser != adapter.parser:
         found.add("error", f"{base}.parser", f"is {result.parser}; this one's is {adapter.parser}. Install theirs")
     _check_settings(result, found)
-    data = data_of(task, root)
+    data = data_of(task, root, required)
     checked = _Checked()
     try:
         for row in read_rows(folder, result.file.path, result.file.content_bytes):
@@ -379,7 +382,7 @@ def _verify_task(folder: Path, entry: Entry, name: str, root: Path | None, found
     expected = expected_items(task)
     if expected is not None and len(checked.ids) != expected:
         found.add("error", result.file.path, f"{len(checked.ids)} items of {expected}: a run with --limit, or cut")
-    _note_data(result, data, found)
+    _note_data(result, task, data, found)
     unchecked = adapter.unchecked(data is not None)
     kept: dict[str, Metric] = {}
     if task.benchmark == "critiquecanvas":
@@ -417,12 +420,14 @@ def _verify_task(folder: Path, entry: Entry, name: str, root: Path | None, found
     return _Recomputed([own for own in equal if own not in unchecked], list(unchecked))
 
 
-def _note_data(result: TaskResult, data: Data | None, found: Findings) -> None:
+def _note_data(result: TaskResult, task: Task, data: Data | None, found: Findings) -> None:
     if data is None:
+        demo = "the demo's data is made from scikit-image's photographs: pip install 'lmms-aes-tasks[demo]'"
+        remedy = demo if read_card(task.card).generator else "give --data"
         found.add(
             "note",
             result.task,
-            "gold labels are those of the records, and the data's fingerprint is not checked: give --data",
+            f"gold labels are those of the records, and the data's fingerprint is not checked: {remedy}",
         )
     elif result.data_sha256 is None:
         found.add("note", result.task, "the entry was built without the data: it names no fingerprint of it")
@@ -461,12 +466,13 @@ def _check_entry(entry: Entry, files: Sequence[str], found: Findings) -> None:
             found.add("note", f"versions.libraries.{name}", f"scored with {theirs}, verified with {ours}")
 
 
-def verify_entry(folder: Path, data: Path | None = None) -> Verification:
+def verify_entry(folder: Path, data: Path | None = None, data_required: bool = False) -> Verification:
     """Verify an entry; nothing is written.
 
     Args:
         folder: The entry's folder, of a stranger.
         data: A folder with one folder a benchmark; None for none. Demo data is generated.
+        data_required: Whether a demo's data that cannot be generated here is an error rather than a note.
 
     Raises:
         EntryError: The entry is not sound, or breaks a limit.
@@ -476,7 +482,7 @@ def verify_entry(folder: Path, data: Path | None = None) -> Verification:
     entry, digest = read_entry(folder)
     found = Findings()
     _check_entry(entry, files, found)
-    parts = {name: _verify_task(folder, entry, name, data, found) for name in entry.tasks}
+    parts = {name: _verify_task(folder, entry, name, data, data_required, found) for name in entry.tasks}
     return Verification(
         status=None if found.has_error else "recomputed",
         entry_sha256=digest,

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import sys
-import types
 from pathlib import Path
 from typing import Any
 
@@ -55,9 +53,7 @@ def test_merge_writes_a_board_and_says_what_is_in_it(tmp_path: Path) -> None:
 
 def test_merge_adds_the_papers_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     row = BoardRow(key="published/vab/x", status="published", model="x", benchmark="vab", task="vab_top1", metrics={})
-    module = types.ModuleType("published_rows")
-    module.published_rows = lambda: [row]  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "lmms_aes_tasks.leaderboard.published_rows", module)
+    monkeypatch.setattr("lmms_aes_tasks.leaderboard.published_rows.published_rows", lambda: [row])
     submit(tmp_path / "in")
     call("merge", tmp_path / "in", "-o", tmp_path / "board.json")
     assert read_board(tmp_path / "board.json").rows[1:] == [row]

@@ -21,6 +21,7 @@ from tests.leaderboard.conftest import edit_entry, edit_lines, put_content, read
 
 ONE = "contextcanvas_demo"
 FILE = f"responses/{ONE}.jsonl.zst"
+FORM = "entry.json: 1 problem(s). Build the entry again.\n  - "
 
 
 def refusal(folder: Path) -> str:
@@ -106,7 +107,7 @@ def test_a_path_out_of_the_folder(tmp_path: Path, name: str) -> None:
 def test_a_path_in_the_entry(entry: Path, path: str) -> None:
     edit_entry(entry, lambda own: own["tasks"][ONE]["file"].update(path=path))
     message = refusal(entry)
-    assert message.startswith(f"entry.json: 1 problem(s):\ntasks.{ONE}.file.path: String should match pattern")
+    assert message.startswith(f"{FORM}tasks.{ONE}.file.path: String should match pattern")
     assert path in message
 
 
@@ -177,13 +178,33 @@ def test_a_large_entry(entry: Path) -> None:
     [
         (
             lambda own: own.update(more=1),
-            "entry.json: 1 problem(s):\nmore: Extra inputs are not permitted",
+            FORM + "more: Extra inputs are not permitted",
         ),
-        (lambda own: own.update(status="recomputed"), "entry.json: 1 problem(s):\nstatus: Input should be 'self-rep"),
+        (
+            lambda own: own.update(status="recomputed"),
+            FORM + "status: Input should be 'self-rep",
+        ),
         (lambda own: own.update(date="2026-02-30"), "entry.json: date is 2026-02-30, which is no day"),
-        (lambda own: own.update(schema_version="2"), "entry.json: 1 problem(s):\nschema_version: Input should be '1'"),
-        (lambda own: own["model"].update(id="../../x"), "entry.json: 1 problem(s):\nmodel.id: String should match"),
-        (lambda own: own["model"].update(id="O/<script>"), "entry.json: 1 problem(s):\nmodel.id: String should match"),
+        (
+            lambda own: own.update(schema_version="2"),
+            FORM + "schema_version: Input should be '1'",
+        ),
+        (
+            lambda own: own["model"].update(id="../../x"),
+            FORM + "model.id: String should match",
+        ),
+        (
+            lambda own: own["model"].update(id="O/Modèle"),
+            FORM + "model.id: String should match",
+        ),
+        (
+            lambda own: own["model"].update(revision="v\u0661"),
+            FORM + "model.revision: String should",
+        ),
+        (
+            lambda own: own["model"].update(id="O/<script>"),
+            FORM + "model.id: String should match",
+        ),
         (
             lambda own: own.update(evaluator="<script>alert(1)</script>"),
             "entry.json, evaluator is '<script>alert(1)</script>': names hold visible characters without < and >.",
@@ -210,11 +231,11 @@ def test_a_large_entry(entry: Path) -> None:
         ),
         (
             lambda own: own["tasks"][ONE]["metrics"]["accuracy"].update(value="0.75"),
-            f"entry.json: 1 problem(s):\ntasks.{ONE}.metrics.accuracy.value: Input should be a valid number, and it is",
+            f"{FORM}tasks.{ONE}.metrics.accuracy.value: Input should be a valid number, and it is",
         ),
         (
             lambda own: own["tasks"].update({"../x": own["tasks"][ONE]}),
-            "entry.json: 1 problem(s):\ntasks.../x.[key]: String should match pattern",
+            FORM + "tasks.../x.[key]: String should match pattern",
         ),
     ],
 )
@@ -225,7 +246,7 @@ def test_the_form(entry: Path, change: Callable[[dict[str, Any]], object], messa
 
 def test_many_problems_are_cut(entry: Path) -> None:
     (entry / "entry.json").write_text(json.dumps({f"k{number}": number for number in range(100_000)}))
-    assert refusal(entry).startswith("entry.json: 100004 problem(s):\n")
+    assert refusal(entry).startswith("entry.json: 100004 problem(s). Build the entry again.\n  - ")
 
 
 # -- Compressed responses ---------------------------------------------------------------------------------------------

@@ -79,7 +79,7 @@ def test_the_same_folder_gives_the_same_bytes(tmp_path: Path) -> None:
 def test_a_board_keeps_every_value(tmp_path: Path) -> None:
     values = [0.1 + 0.2, 1 / 3, 5e-324, 1.7976931348623157e308, -0.0, 1e22, 123456789.12345679]
     metrics = {f"m{i}": Metric(value=value, n=3, low=value, high=value) for i, value in enumerate(values)}
-    metrics["none"] = Metric(value=None, n=0, reason="no “case” — 无\u2028")
+    metrics["none"] = Metric(value=None, n=0, reason="no “case” — 无")
     submit(tmp_path / "in", metrics=metrics, breakdowns={"domain": {"a": metrics}}, evaluator="Zoë 😀")
     board = merge_submissions(tmp_path / "in")
     write_board(board, tmp_path / "board.json")
@@ -290,11 +290,18 @@ def test_every_problem_is_listed_at_once(tmp_path: Path) -> None:
         "  - org__model/link is a link; put the file itself there\n"
         "  - org__model/abc123/bad\\x1b[31mname: name the folder run, of letters, digits, . _ and -\n"
         "  - org__model/empty/ holds no run; remove it\n"
-        "  - org__model/abc123/run1/responses/link is a link; put the file itself there\n"
-        "  - org__model/abc123/run1/responses/more.jsonl.zst is not named in entry.json; remove it\n"
-        "  - org__model/abc123/run1/run.py does not belong here; keep entry.json, verification.json and responses/\n"
+        "  - org__model/abc123/run1: responses/link is a symbolic link. An entry holds regular files only.\n"
+        "  - org__model/abc123/run1: run.py does not belong in an entry, which holds entry.json, verification.json and "
+        "responses/. Take it away.\n"
+        "  - org__model/abc123/run1: responses/more.jsonl.zst is named by no task of entry.json. Take it away, or "
+        "build the entry again.\n"
         "  - org__third/abc123/moved: model.id is 'org/other'; put it under org__other/"
     )
+
+
+def test_a_day_to_come_is_refused(tmp_path: Path) -> None:
+    submit(tmp_path, date="2999-01-01")
+    assert "run1: date is '2999-01-01', which is to come; give the day of the run" in problems(tmp_path)
 
 
 def test_a_path_must_agree_with_its_entry(tmp_path: Path) -> None:
@@ -316,31 +323,33 @@ def test_a_path_must_agree_with_its_entry(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('{"date": 1, "date": 2}', "not sound JSON (key(s) date stand there twice)"),
-        ('{"date": NaN}', "not sound JSON (NaN is no JSON number)"),
-        ('{"date": -Infinity}', "not sound JSON (-Infinity is no JSON number)"),
-        ("[" * 100_000, "not sound JSON (maximum recursion depth exceeded"),
+        ('{"date": 1, "date": 2}', "not sound JSON (the key 'date' is there twice)"),
+        ('{"date": NaN}', "not sound JSON (NaN is no number of JSON; write null)"),
+        ('{"date": -Infinity}', "not sound JSON (-Infinity is no number of JSON"),
+        ("[" * 100_000, "nested deeper than 24 levels"),
         ("\ufeff{}", "not sound JSON (Unexpected UTF-8 BOM"),
-        ("{}", "field(s) do not have the form of Entry"),
+        ("{}", "problem(s). Build the entry again."),
         ('{"status": "recomputed"}', "status: Input should be 'self-reported'"),
     ],
 )
 def test_an_entry_that_is_not_sound_is_named(tmp_path: Path, text: str, said: str) -> None:
     folder = submit(tmp_path)
     (folder / "entry.json").write_text(text)
-    assert f"{folder / 'entry.json'}: " in problems(tmp_path)
+    assert "org__model/abc123/run1: entry.json: " in problems(tmp_path)
     assert said in problems(tmp_path)
 
 
 def test_numbers_as_texts_and_infinite_numbers_are_refused(tmp_path: Path) -> None:
     folder = submit(tmp_path)
     entry = json.loads((folder / "entry.json").read_text())
-    entry["tasks"]["contextcanvas"]["metrics"]["accuracy"] |= {"value": "0.5", "low": 0.1, "n": True}
-    text = json.dumps(entry).replace('"low": 0.1', '"low": 1e999')
-    (folder / "entry.json").write_text(text)
+    metric = entry["tasks"]["contextcanvas"]["metrics"]["accuracy"]
+    metric |= {"value": "0.5", "low": 0.1, "n": True}
+    (folder / "entry.json").write_text(json.dumps(entry))
     found = problems(tmp_path)
-    for name, said in (("value", "valid number"), ("low", "finite number"), ("n", "valid integer")):
+    for name, said in (("value", "valid number"), ("n", "valid integer")):
         assert f"tasks.contextcanvas.metrics.accuracy.{name}: Input should be a {said}" in found
+    (folder / "entry.json").write_text(json.dumps(entry).replace('"low": 0.1', '"low": 1e999'))
+    assert "not sound JSON (the number 1e999 is too large or too long)" in problems(tmp_path)
 
 
 def test_links_and_other_files_are_not_read(tmp_path: Path) -> None:
@@ -349,10 +358,10 @@ def test_links_and_other_files_are_not_read(tmp_path: Path) -> None:
     shutil.copy(folder / "entry.json", secret)
     (folder / "entry.json").unlink()
     (folder / "entry.json").symlink_to(secret)
-    assert f"{folder / 'entry.json'}: cannot be read (Too many levels of symbolic links)" in problems(tmp_path / "in")
+    assert "run1: entry.json: entry.json is a symbolic link. Put the file itself there." in problems(tmp_path / "in")
     (folder / "entry.json").unlink()
     os.mkfifo(folder / "entry.json")
-    assert f"{folder / 'entry.json'}: is no file. Give a file." in problems(tmp_path / "in")
+    assert "run1: entry.json is no regular file. An entry holds regular files only." in problems(tmp_path / "in")
     shutil.rmtree(folder)
     folder.symlink_to(tmp_path)
     assert "org__model/abc123/run1 is a link" in problems(tmp_path / "in")
@@ -369,13 +378,21 @@ def _rewritten(folder: Path, content: bytes, **facts: Any) -> None:
 @pytest.mark.parametrize(
     ("content", "facts", "said"),
     [
-        (b"x" * (1 << 24), {"content_bytes": 1_000}, "holds more than the 1000 bytes that the entry says"),
+        (b"x" * (1 << 24), {"content_bytes": 1_000}, "decompresses to more than the 1000 bytes that the entry says"),
         (b'{"id": "a", "response": "", "record": {"id": "b"}}\n', {}, "line 1: its record is of another id"),
-        (b'{"id": "a", "response": "", "record": {"id": "a"}}\n' * 2, {"rows": 2}, "1 id(s) stand there twice"),
+        (b'{"id": "a", "response": "", "record": {"id": "a"}}\n' * 2, {"rows": 2}, "line 2: the id a is there twice"),
         (b'{"id": "a", "response": "", "record": {"id": "a"}}\n', {"rows": 2}, "has 1 rows and the entry says 2"),
-        (b'{"id": "a", "response": 1, "record": {"id": "a"}}\n', {}, "id and response must be texts"),
-        (b'{"id": "a", "response": ""}\n', {}, "line 1: give one object with id, response and record"),
-        (b'{"id": "a", "id": "b"}\n', {}, "line 1: not sound JSON (key(s) id stand there twice)"),
+        (
+            b'{"id": "a", "response": 1, "record": {"id": "a"}}\n',
+            {},
+            "line 1: response is no text",
+        ),
+        (
+            b'{"id": "a", "response": ""}\n',
+            {},
+            "line 1: holds id, response; a row has id,",
+        ),
+        (b'{"id": "a", "id": "b"}\n', {}, "line 1: not sound JSON (the key 'id' is there twice)"),
     ],
     ids=["bomb", "other id", "twice", "rows", "number", "no record", "key twice"],
 )
@@ -394,16 +411,18 @@ def test_responses_must_be_the_file_that_the_entry_names(tmp_path: Path) -> None
     path.write_bytes(path.read_bytes() + b"\0")
     assert f"its SHA-256 is {digest(path.read_bytes())[:8]}… and the entry says {named[:8]}…" in problems(tmp_path)
     path.unlink()
-    assert f"{path}: cannot be read (No such file or directory)" in problems(tmp_path)
+    assert "run1: responses/contextcanvas.jsonl.zst: no such file in the entry." in problems(tmp_path)
     _rewritten(folder, b"no zstd")
-    assert "not a zstd file" in problems(tmp_path)
+    assert "responses/contextcanvas.jsonl.zst does not decompress" in problems(tmp_path)
     (folder / "responses").rename(tmp_path.parent / f"{tmp_path.name}_elsewhere")
     (folder / "responses").symlink_to(tmp_path.parent / f"{tmp_path.name}_elsewhere")
-    assert "org__model/abc123/run1/responses is a link" in problems(tmp_path)
+    assert "org__model/abc123/run1: responses is a symbolic link" in problems(tmp_path)
     entry = find_entry(folder, "a/b/c").entry
     with pytest.raises(LeaderboardError) as error:
-        task_rows(folder, entry, "contextcanvas")
-    assert str(error.value) == f"{folder / 'responses'}: is a link. Give a folder."
+        list(task_rows(folder, entry, "contextcanvas"))
+    assert str(error.value) == (
+        "responses/contextcanvas.jsonl.zst: responses is a symbolic link. Put the file itself there."
+    )
 
 
 def test_several_zstd_frames_are_one_file(tmp_path: Path) -> None:

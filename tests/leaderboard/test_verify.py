@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from lmms_aes_tasks.leaderboard.digests import response_digest
 from lmms_aes_tasks.leaderboard.errors import EntryError
 from lmms_aes_tasks.leaderboard.schema import Verification
 from lmms_aes_tasks.leaderboard.verify import verify_entry, write_verification
+from lmms_aes_tasks.records import SourceError
 from tests.encoders import EncoderFolders
 from tests.leaderboard import runs
 from tests.leaderboard.conftest import TASKS, edit_entry, edit_lines, read_entry, read_lines
@@ -445,3 +447,33 @@ def test_embedding_metrics_where_the_encoders_are(
     found = verify_entry(tmp_path / "entry", data)
     assert found.status == "recomputed"
     assert set(found.not_recomputed[task]) == {"sbert_cos"}
+
+
+def test_a_day_to_come(entry: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lmms_aes_tasks.leaderboard.schema.today", lambda: "2026-01-31")
+    monkeypatch.setattr("lmms_aes_tasks.leaderboard.verify.today", lambda: "2026-01-31")
+    edit_entry(entry, lambda own: own.update(date="2026-02-01"))  # somewhere it is tomorrow already
+    assert verify_entry(entry).status == "recomputed"
+    edit_entry(entry, lambda own: own.update(date="2026-02-02"))
+    found = verify_entry(entry)
+    assert found.status is None
+    assert (found.findings[0].where, found.findings[0].message) == (
+        "date",
+        "is 2026-02-02, and today is 2026-01-31 (UTC): give the day of the run",
+    )
+
+
+def test_a_demo_where_its_data_cannot_be_made(entry: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LMMS_AES_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setitem(sys.modules, "skimage", None)
+    monkeypatch.setitem(sys.modules, "skimage.data", None)
+    found = verify_entry(entry)
+    assert errors(found) == []
+    assert found.status == "recomputed"
+    notes = {own.where: own.message for own in found.findings if own.kind == "note" and "gold labels" in own.message}
+    assert set(notes) == set(TASKS)
+    assert notes[ONE].endswith(
+        "not checked: the demo's data is made from scikit-image's photographs: pip install 'lmms-aes-tasks[demo]'"
+    )
+    with pytest.raises(SourceError, match="scikit-image"):
+        verify_entry(entry, data_required=True)
