@@ -7,6 +7,7 @@ benchmark's `process_results`, and puts the figures of all items together. Build
 from __future__ import annotations
 
 import collections
+import itertools
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -22,7 +23,7 @@ from lmms_aes_tasks.utils.answers import PARSER_VERSION
 from lmms_aes_tasks.utils.critique_style import critique_style
 from lmms_aes_tasks.utils.dimensions import triggers
 from lmms_aes_tasks.utils.permutations import TRIALS, trial_permutations
-from lmms_aes_tasks.utils.selection import SelectionScore, Trial
+from lmms_aes_tasks.utils.selection import PositionTest, SelectionScore, Trial
 from lmms_aes_tasks.utils.significance import Interval, wilson_interval
 from lmms_aes_tasks.utils.suitability import Decision, Score, suitability_score, suitability_scores
 from lmms_aes_tasks.utils.text_metrics import LexicalScores, bleu_statistics, rouge_l
@@ -38,6 +39,8 @@ MAX_INDEX = 1_000_000
 MAX_COUNT = 1_000_000
 """Words and n-grams of a critique, whose text has at most a million characters."""
 MAX_ID_CHARS = 1_000
+MAX_GROUP_CHARS = 200
+"""A group of a breakdown is a name in the entry's form."""
 
 Document = Mapping[str, Any]
 Breakdowns = dict[str, dict[str, dict[str, Metric]]]
@@ -254,7 +257,7 @@ class _CritiqueCanvas:
         if max(counts) > MAX_COUNT:
             raise ValueError(f"a count is {max(counts)}: {MAX_COUNT} is the most")
         _text_of(record, "id", empty=False)
-        _text_of(record, "domain")
+        _text_of(record, "domain", MAX_GROUP_CHARS)
         return {"id": item.id, "domain": item.domain}
 
     def read(self, document: Document, response: str, record: Mapping[str, Any]) -> Read:
@@ -326,6 +329,17 @@ def _critique_value(item: critiquecanvas.CritiqueItem, name: str) -> Any:
 # -- VAB --------------------------------------------------------------------------------------------------------------
 
 
+def _chosen_positions(test: PositionTest) -> dict[str, dict[str, Metric]]:
+    """Where the chosen image (of TB-1 the best) stood, from 1, as shares of the answers that were read.
+
+    Without intervals: the three trials of a task are not independent.
+    """
+    every = itertools.zip_longest(*test.counts.values(), fillvalue=0)
+    counts = [sum(place) for place in every]
+    n = sum(counts)
+    return {str(place): {"share": _share(count / n, n, None, None)} for place, count in enumerate(counts, 1)}
+
+
 class _Vab:
     """Trials of one question; a record holds the task and its labels, and the order follows from the task's id."""
 
@@ -349,8 +363,8 @@ class _Vab:
             "question": self.question,
             "prompt_type": vab.asked(self.question, n_images),
             "permutation": trial_permutations(task_id, n_images)[trial],
-            "domain": _text_of(record, "domain"),
-            "substyle": _text_of(record, "substyle"),
+            "domain": _text_of(record, "domain", MAX_GROUP_CHARS),
+            "substyle": _text_of(record, "substyle", MAX_GROUP_CHARS),
             "n_images": n_images,
             "ground_truth_best": best,
             "ground_truth_worst": worst,
@@ -386,13 +400,15 @@ class _Vab:
             ),
         }
         breakdowns: Breakdowns = {
-            name: {group: self._scores(own) for group, own in _groups(items, key).items()}
+            name: {group: self._scores(own) for group, own in _groups(items, key).items() if group}
             for name, key in (
                 ("domain", lambda item: item.domain),
                 ("n_images", lambda item: str(item.n_images)),
                 ("substyle", lambda item: item.substyle),
             )
         }
+        if positions.counts:
+            breakdowns["chosen_position"] = _chosen_positions(positions)
         return Figures(metrics, breakdowns, read.value)
 
     def _scores(self, items: Sequence[Trial]) -> dict[str, Metric]:

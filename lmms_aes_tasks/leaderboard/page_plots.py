@@ -431,11 +431,13 @@ def stacked_plot(plot: str, title: str, caption: str, shares: Mapping[str, Mappi
 # -- The plots of the page ---------------------------------------------------------------------------------------------
 
 
-def gold_yes_rate() -> float:
-    """ContextCanvas's share of Yes among gold labels of two-option cases, in percent."""
-    from lmms_aes_tasks.leaderboard.published_rows import published_json
+def gold_yes_rate(task: str) -> float:
+    """The share of Yes among the gold labels of a ContextCanvas task's two-option cases, in percent."""
+    from lmms_aes_tasks.leaderboard.tasks import known_tasks
+    from lmms_aes_tasks.sources import read_card
 
-    return float(published_json("contextcanvas")["gold_yes_rate"])
+    known = known_tasks().get(task)
+    return round(100 * read_card("contextcanvas" if known is None else known.card).expected["gold_yes_rate"], 2)
 
 
 def context_plots(rows: Sequence[BoardRow], family: Family) -> list[Plot]:
@@ -445,12 +447,12 @@ def context_plots(rows: Sequence[BoardRow], family: Family) -> list[Plot]:
         caption = "Accuracy over all cases. A bar is the 95% interval; the papers print none."
         plots.append(dot_plot(f"{family.task}-accuracy", "Accuracy", caption, points, "accuracy, %"))
     if points := _points(rows, family, "yes_rate"):
-        gold = gold_yes_rate()
+        gold = gold_yes_rate(family.task)
         caption = (
-            f"Share of Yes on the two-option cases, against {gold}% in the gold labels. Right of the line a model "
+            f"Share of Yes on the two-option cases, against {gold:.2f}% in the gold labels. Right of the line a model "
             "accepts too much, left of the line it rejects too much. Meeting the line does not make the answers right."
         )
-        line = (gold, f"gold {gold}%")
+        line = (gold, f"gold {gold:.2f}%")
         plots.append(dot_plot(f"{family.task}-yes-rate", "Yes rate against gold", caption, points, "Yes rate, %", line))
     return plots
 
@@ -477,8 +479,9 @@ def selection_plots(rows: Sequence[BoardRow], family: Family) -> list[Plot]:
     }
     if shares := {label: own for label, own in shares.items() if own}:
         caption = (
-            "Where the chosen image stood in the set. Orders are shuffled, so a model without a preference for a place "
-            "has the shares that the sizes of the sets give; later places are rarer, for not every set has them."
+            "Where the chosen image (of TB-1 the best) stood in the set. Orders are shuffled, so a model without a "
+            "preference for a place has the shares that the sizes of the sets give; later places are rarer, for not "
+            "every set has them."
         )
         plots.append(stacked_plot(f"{family.task}-position", "Chosen position", caption, shares))
     return plots

@@ -162,28 +162,34 @@ def benchmarks_of(board: Board) -> list[tuple[Benchmark, list[BoardRow]]]:
     return known + [(Benchmark(name, name.replace("_", " "), ""), rows[name]) for name in sorted(rows)]
 
 
+def _family_of(task: str, families: Sequence[Family]) -> Family:
+    """A task's family; a demo, or a task that the page does not know, is one of its own."""
+    for family in families:
+        if _belongs(task, family):
+            return family
+        if task == f"{family.task}_demo":
+            return Family(task, f"{family.title} (demo on generated data)", family.primary)
+    return Family(task, task.replace("_", " "))
+
+
 def families_of(benchmark: Benchmark, rows: Sequence[BoardRow]) -> list[tuple[Family, list[BoardRow]]]:
-    """Rows by family; a task of no family is one of its own."""
+    """Rows by family; the benchmark's own ones first, those with no row left out."""
     found: dict[str, tuple[Family, list[BoardRow]]] = {family.task: (family, []) for family in benchmark.families}
     for row in rows:
-        family = next((family for family in benchmark.families if _belongs(row.task, family)), Family(row.task, ""))
+        family = _family_of(row.task, benchmark.families)
         found.setdefault(family.task, (family, []))[1].append(row)
-    return [
-        (Family(family.task, family.title or family.task.replace("_", " "), family.primary), own)
-        for family, own in found.values()
-        if own
-    ]
+    return [(family, own) for family, own in found.values() if own]
 
 
 # -- Columns, best, partial --------------------------------------------------------------------------------------------
 
 
 def columns_of(rows: Iterable[Mapping[str, Metric]]) -> tuple[Column, ...]:
-    """A column for every metric of some rows but p-values, which stand under their correlation."""
+    """A column for every metric of some rows, but p-values of a correlation stand under it."""
     first: dict[str, Metric] = {}
     for metrics in rows:
         for name, metric in metrics.items():
-            if metric.unit != "p":
+            if metric.unit != "p" or name.replace("_p_", "_rho_") not in metrics or "_p_" not in name:
                 first.setdefault(name, metric)
     columns = []
     for name in sorted(first, key=metric_place):
@@ -197,27 +203,18 @@ def _comparison(row: BoardRow) -> tuple[str, str]:
     return status_class(row), (row.version or "").split("-")[0]
 
 
-def full_sizes(rows: Sequence[BoardRow]) -> dict[tuple[str, str], int]:
-    """The most items of any row, by what rows compete within."""
-    sizes: dict[tuple[str, str], int] = {}
-    for row in rows:
-        sizes[_comparison(row)] = max(sizes.get(_comparison(row), 0), row.n or 0)
-    return sizes
-
-
-def is_partial(row: BoardRow, full: int) -> bool:
-    """Whether a run answered fewer items than another of its kind (`--limit`)."""
-    return row.status != "published" and row.n is not None and row.n < full
+def is_partial(row: BoardRow) -> bool:
+    """Whether a run answered fewer items than the whole task has (`--limit`)."""
+    return row.n is not None and row.n_expected is not None and row.n < row.n_expected
 
 
 def current(rows: Sequence[BoardRow]) -> list[BoardRow]:
     """Rows that stand for their model: neither superseded nor partial."""
-    sizes = full_sizes(rows)
-    return [row for row in rows if not row.superseded and not is_partial(row, sizes[_comparison(row)])]
+    return [row for row in rows if not row.superseded and not is_partial(row)]
 
 
-def _competes(row: BoardRow, full: int) -> bool:
-    return not row.superseded and not is_partial(row, full) and not row.group.lower().endswith("baseline")
+def _competes(row: BoardRow) -> bool:
+    return not row.superseded and not is_partial(row) and not row.group.lower().endswith("baseline")
 
 
 def best_cells(rows: Sequence[BoardRow], metrics: Iterable[str]) -> set[tuple[int, str]]:
@@ -227,10 +224,9 @@ def best_cells(rows: Sequence[BoardRow], metrics: Iterable[str]) -> set[tuple[in
     partial runs and baselines (experts, chance) do not compete. A column has no best where neither direction is better,
     where only one row has a figure, or where all are the same as printed; else those printed like the best are.
     """
-    sizes = full_sizes(rows)
     found: set[tuple[int, str]] = set()
-    for key in sizes:
-        places = [i for i, row in enumerate(rows) if _comparison(row) == key and _competes(row, sizes[key])]
+    for key in dict.fromkeys(map(_comparison, rows)):
+        places = [i for i, row in enumerate(rows) if _comparison(row) == key and _competes(row)]
         for name in metrics:
             figures = {
                 i: (metric.value if metric.higher_is_better else -metric.value, number(metric.value, metric.unit))
@@ -266,7 +262,7 @@ def cell_of(metrics: Mapping[str, Metric], name: str, best: bool = False) -> Cel
     return Cell(number(metric.value, metric.unit), metric.value, interval(metric), _p_text(metrics, name), best=best)
 
 
-def _row_view(row: BoardRow, family: Family, cells: Sequence[Cell], full: int) -> RowView:
+def _row_view(row: BoardRow, family: Family, cells: Sequence[Cell]) -> RowView:
     text, meaning = STATUS_TEXT[row.status]
     organisation, name = split_name(shown(row.model))
     return RowView(
@@ -286,7 +282,7 @@ def _row_view(row: BoardRow, family: Family, cells: Sequence[Cell], full: int) -
         date=shown(row.date or ""),
         evaluator=shown(row.evaluator or ""),
         n="" if row.n is None else f"{row.n:,}",
-        partial=f"{row.n:,} of {full:,} items" if is_partial(row, full) else "",
+        partial=f"{row.n:,} of {row.n_expected:,} items" if is_partial(row) else "",
         superseded=row.superseded,
         notes=tuple(shown(finding.message) for finding in row.findings) if row.status == "published" else (),
         cells=tuple(cells),
@@ -308,7 +304,6 @@ _SECTIONS = {
 
 def _sections(rows: Sequence[BoardRow], family: Family, columns: Sequence[Column]) -> tuple[Section, ...]:
     best = best_cells(rows, [column.metric for column in columns])
-    sizes = full_sizes(rows)
     kept = {row.key for row in current(rows)}
     standing = {i for i, row in enumerate(rows) if row.key in kept}
     sections = []
@@ -319,7 +314,6 @@ def _sections(rows: Sequence[BoardRow], family: Family, columns: Sequence[Column
                 rows[i],
                 family,
                 [cell_of(rows[i].metrics, c.metric, (i, c.metric) in best) for c in columns],
-                sizes[_comparison(rows[i])],
             )
             for i in sorted(places, key=lambda i: (i not in standing, _order(rows[i], family.primary)))
         ]
@@ -353,9 +347,7 @@ def _tinted(cells: Sequence[Cell], low: float, high: float) -> list[Cell]:
     ]
 
 
-def _breakdown_table(
-    rows: Sequence[BoardRow], family: Family, name: str, column: Column, sizes: Mapping[tuple[str, str], int]
-) -> BreakdownTable:
+def _breakdown_table(rows: Sequence[BoardRow], family: Family, name: str, column: Column) -> BreakdownTable:
     own = [row for row in rows if any(column.metric in group for group in row.breakdowns[name].values())]
     groups = group_order(
         group for row in own for group, metrics in row.breakdowns[name].items() if column.metric in metrics
@@ -367,22 +359,18 @@ def _breakdown_table(
         column.metric,
         column,
         tuple(shown(group) for group in groups),
-        tuple(
-            _row_view(row, family, _tinted(line, low, high), sizes[_comparison(row)])
-            for row, line in zip(own, cells, strict=True)
-        ),
+        tuple(_row_view(row, family, _tinted(line, low, high)) for row, line in zip(own, cells, strict=True)),
     )
 
 
 def breakdowns_of(rows: Sequence[BoardRow], family: Family) -> tuple[Breakdown, ...]:
     """Every breakdown that some row has: a table a metric."""
-    sizes = full_sizes(rows)
     ordered = sorted(rows, key=lambda row: (row.status == "published", _order(row, family.primary)))
     found = []
     for name in dict.fromkeys(name for row in ordered for name in row.breakdowns):
         own = [row for row in ordered if row.breakdowns.get(name)]
         columns = columns_of(metrics for row in own for metrics in row.breakdowns[name].values())
-        tables = tuple(_breakdown_table(own, family, name, column, sizes) for column in columns)
+        tables = tuple(_breakdown_table(own, family, name, column) for column in columns)
         if tables:
             found.append(Breakdown(name, breakdown_label(name), tables))
     return tuple(found)

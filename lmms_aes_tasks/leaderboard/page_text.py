@@ -61,7 +61,7 @@ BENCHMARKS = (
         "critiquecanvas",
         "CritiqueCanvas",
         "Long critiques of photographs, paintings and virtual images, against expert references.",
-        (Family("critiquecanvas", "Critiques", "sbert_cos"),),
+        (Family("critiquecanvas", "Critiques", "rouge_l"),),
     ),
     Benchmark(
         "vab",
@@ -91,9 +91,17 @@ _RATINGS = {"elo": "Elo", "bt": "Bradley–Terry"}
 METRIC_TEXT: dict[str, tuple[str, str]] = {
     "pass^3": ("pass^3", "share of sets answered right in all three orders"),
     "ap@1": ("ap@1", "share answered right, mean over the three orders"),
+    **{
+        f"{part}_{metric}": (f"{name} {metric}", f"the {part} image alone: {meaning}")
+        for part, name in (("best", "Best"), ("worst", "Worst"))
+        for metric, meaning in (
+            ("pass^3", "share of sets answered right in all three orders"),
+            ("ap@1", "share answered right, mean over the three orders"),
+        )
+    },
     "accuracy": ("Accuracy", "share of cases answered right"),
     "macro_f1": ("Macro-F1", "mean of the F1 of Yes and of No, two-option cases"),
-    "yes_rate": ("Yes rate", "share of Yes among two-option cases; the gold rate is 38.14%"),
+    "yes_rate": ("Yes rate", "share of Yes among two-option cases; 38.14% of ContextCanvas's gold labels are Yes"),
     "yes_f1": ("Yes F1", "F1 of the answer Yes"),
     "no_f1": ("No F1", "F1 of the answer No"),
     "bleu": ("BLEU", "corpus BLEU against the reference"),
@@ -112,7 +120,8 @@ METRIC_TEXT: dict[str, tuple[str, str]] = {
     "empty_rate": ("Empty", "share of empty critiques"),
     "truncated_rate": ("Truncated", "share of critiques cut off"),
     "order_flip_rate": ("Order flips", "share of sets whose chosen image changes with the order"),
-    "share": ("Share", "share of answers"),
+    "position_p": ("Position p", "p of the hypothesis that the model chooses every position alike (chi-square)"),
+    "share": ("Share", "share of answers that were read"),
     **{
         f"{level}_{rating}_rho_{protocol}": (
             f"{_LEVELS[level]} {_RATINGS[rating]} ρ, {protocol}",
@@ -137,6 +146,7 @@ METRIC_TEXT: dict[str, tuple[str, str]] = {
 BREAKDOWN_TEXT = {
     "domain": "Domain",
     "substyle": "Substyle",
+    "n_options": "Options of the case",
     "n_images": "Images in the set",
     "artist": "Artist",
     "chosen_position": "Chosen position",
@@ -240,9 +250,13 @@ def unit_suffix(metric: Metric) -> str:
 def number(value: float, unit: str) -> str:
     """A figure as text: shares as percent with two decimals, counts without any, the rest with three.
 
+    A p-value below 0.001 is told as such.
+
     >>> number(0.9169, "fraction"), number(-0.333, "rho"), number(12.0, "count")
     ('91.69', '−0.333', '12')
     """
+    if unit == "p" and value < 0.001:
+        return "< 0.001"
     if unit == "fraction":
         value *= 100
     digits = 0 if unit == "count" and value == int(value) else _DIGITS.get(unit, 3)

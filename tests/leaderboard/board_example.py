@@ -52,9 +52,13 @@ def figure(value: float, n: int, unit: Any, better: bool | None = True) -> Metri
     return Metric(value=round(value, 4), n=n, unit=unit, higher_is_better=better)
 
 
+_WHOLE = {"contextcanvas": 301, "critiquecanvas": 6000}
+
+
 def run(model: str, evaluator: str, status: Status, task: str, benchmark: str, **rest: Any) -> BoardRow:
     """A row of a run, with everything that is the same for every task."""
     entry = f"{model.replace('/', '__')}/main/{rest.pop('name', '2026-09-14')}"
+    rest.setdefault("n_expected", _WHOLE.get(task) if "n" in rest else None)
     n = rest.setdefault("n", 100)
     return BoardRow(
         key=f"{entry}/{task}",
