@@ -240,11 +240,15 @@ def _defined(metric: Metric) -> float:
 
 
 def _legend(axes: Any, points: Sequence[_Point], **place: Any) -> None:
+    """Name the statuses that are drawn; without a `place` below the axes, where room is made for it."""
     for status, marker in _MARKER.items():
         if any(point.status == status for point in points):
             style = {"color": _COLOUR[status], "markersize": 6, "linestyle": "none"}
             axes.plot([], [], marker, label=status, **style)
-    axes.legend(**place)
+    if place:
+        axes.legend(**place)
+    else:
+        axes.figure.legend(loc="outside lower center", ncols=3)
 
 
 def _tip(point: _Point) -> str:
@@ -300,7 +304,7 @@ def dot_plot(
         axes.grid(axis="y", visible=False)
         axes.tick_params(length=0)
         axes.spines["left"].set_visible(False)
-        _legend(axes, ordered, loc="upper center", bbox_to_anchor=(0.4, -44 / (20 * len(ordered) + 20)), ncols=3)
+        _legend(axes, ordered)
         return tips
 
     return _drawn(plot, title, caption, (_WIDTH, 20 * len(ordered) + 100), draw)
@@ -422,7 +426,7 @@ def stacked_plot(plot: str, title: str, caption: str, shares: Mapping[str, Mappi
         axes.tick_params(length=0)
         for spine in axes.spines.values():
             spine.set_visible(False)
-        axes.legend(loc="upper center", bbox_to_anchor=(0.4, -44 / (30 * len(models) + 20)), ncols=6, title="position")
+        axes.figure.legend(loc="outside lower center", ncols=6, title="position")
         return tips
 
     return _drawn(plot, title, caption, (_WIDTH, 30 * len(models) + 120), draw)
