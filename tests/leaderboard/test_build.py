@@ -342,3 +342,16 @@ def test_data_of_another_gold_label(tmp_path: Path, run_folder: Path) -> None:
     samples.write_text("\n".join(map(json.dumps, lines)), "utf-8")
     made = build([tmp_path / "out"], tmp_path / "entry", Wanted("Org/Model", tasks=(ONE,)))
     assert made.tasks[ONE].metrics["accuracy"].value == 0.75  # the data's label counts, not the file's
+
+
+def test_a_figure_that_some_resamples_do_not_define_has_no_interval(tmp_path: Path) -> None:
+    """Critiques that are mostly empty: a resample of empty ones alone has no density of terms."""
+    task = "critiquecanvas_demo"
+    answers = [(doc, "Warm color and soft lighting." if place < 2 else "") for place, doc in
+               enumerate(runs.demo_documents(task))]  # fmt: skip
+    runs.write_run(tmp_path / "out", {task: answers})
+    entry = build([tmp_path / "out"], tmp_path / "entry", Wanted("Org/Model"))
+    density = entry.tasks[task].metrics["density"]
+    assert density.value is not None
+    assert (density.low, density.high) == (None, None)
+    assert entry.tasks[task].metrics["avg_length"].low is not None
