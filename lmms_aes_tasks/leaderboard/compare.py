@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from lmms_aes_tasks.critiquecanvas import EMBEDDING_METRICS
+from lmms_aes_tasks.leaderboard import embedding
 from lmms_aes_tasks.leaderboard.errors import LeaderboardError
 from lmms_aes_tasks.leaderboard.items import FORMS, Floats, Item, MetricForm, items_of
 from lmms_aes_tasks.leaderboard.merge import decoding_text, prompt_text
@@ -138,6 +140,19 @@ def _stated(one: TaskResult, other: TaskResult) -> list[str]:
     if one.data_sha256 is None or other.data_sha256 is None:
         found.append("data: no fingerprint in at least one of the entries; ids and gold labels agree")
     return found
+
+
+def _other_encoders(one: Entry, other: Entry, task: str) -> list[str]:
+    """Encoders of the embedding metrics that differ: their figures are not of one scale."""
+    if one.tasks[task].benchmark != "critiquecanvas":
+        return []
+    names = (embedding.library_name(metric) for metric in EMBEDDING_METRICS)
+    found = [(name, one.versions.libraries.get(name), other.versions.libraries.get(name)) for name in names]
+    return [
+        f"{name}: {first} in the first, {second} in the second: do not compare its figures"
+        for name, first, second in found
+        if first and second and first != second
+    ]
 
 
 # -- Differences ------------------------------------------------------------------------------------------------------
@@ -320,7 +335,8 @@ def compare_entries(
             continue
         found, many = _task_differences(task, benchmark, pairs, resamples, seed)
         differences += found
-        for kept, what in ((stated, _stated(one.tasks[task], other.tasks[task])), (left_out, many)):
+        differing = _stated(one.tasks[task], other.tasks[task]) + _other_encoders(one, other, task)
+        for kept, what in ((stated, differing), (left_out, many)):
             if what:
                 kept[task] = what
     corrected, tests = bonferroni(differences)

@@ -14,7 +14,7 @@ from sacrebleu.metrics import BLEU
 
 from lmms_aes_tasks.leaderboard.compare import Comparison, Difference, bonferroni, compare_entries
 from lmms_aes_tasks.leaderboard.errors import LeaderboardError
-from lmms_aes_tasks.leaderboard.schema import PromptUse, TaskResult
+from lmms_aes_tasks.leaderboard.schema import PromptUse, TaskResult, Versions
 from lmms_aes_tasks.utils import text_metrics
 from tests.leaderboard.entries import (
     Rows,
@@ -326,3 +326,29 @@ def test_a_comparison_is_json(tmp_path: Path) -> None:
     assert (read["resamples"], read["seed"], read["level"], read["tests"]) == (200, 7, 0.95, 1)
     assert read["first"] == "org/model@abc123 (2026-03-01)"
     assert read["differences"][0]["difference"] == 0.5
+
+
+def test_embedding_metrics_that_both_hold_are_compared_and_other_encoders_are_stated(tmp_path: Path) -> None:
+    bleu = [10, 10, 5, 4, 3, 2, 10, 9, 8, 7]
+    folders = []
+    for name, values in (("a", (0.5, 0.7)), ("b", (0.6, 0.9))):
+        rows = [critique_row(f"c{place}", bleu, 0.5, 10) for place in range(2)]
+        for one, value in zip(rows, values, strict=True):
+            one["record"] |= {"sbert_cos": value, "response_digest": "0" * 16}
+            if name == "a":
+                one["record"]["bert_f1"] = value
+        folder = tmp_path / name
+        made = entry_of({"critiquecanvas": result(folder, "critiquecanvas", "critiquecanvas", rows)})
+        libraries = {"encoder:sbert_cos": f"model@{name}"}
+        write_entry(
+            folder, made.model_copy(update={"versions": made.versions.model_copy(update={"libraries": libraries})})
+        )
+        folders.append(folder)
+    found = compare_entries(*folders, resamples=100)
+    one = pick(found, "sbert_cos")
+    assert (one.n, one.first, one.second) == (2, pytest.approx(0.6), pytest.approx(0.75))
+    assert {own.metric for own in found.differences if own.metric in {"bert_f1", "clip_cos"}} == set()
+    assert (
+        "encoder:sbert_cos: model@a in the first, model@b in the second: do not compare its figures"
+        in found.stated["critiquecanvas"]
+    )
