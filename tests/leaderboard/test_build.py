@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 import socket
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +84,17 @@ def test_the_figures_are_the_harness_s(built: Path, run_folder: Path) -> None:
     assert "encoder" in critique["bert_f1"]["reason"]
     assert critique["avg_length"]["unit"] == "words"
     assert content["tasks"]["critiquecanvas_demo"]["prompts"][0]["id"] == "instruction"
-    assert set(content["tasks"]["vab_tb1_demo"]["breakdowns"]) == {"domain", "n_images", "substyle"}
+    breakdowns = content["tasks"]["vab_tb1_demo"]["breakdowns"]
+    assert set(breakdowns) == {"domain", "n_images", "substyle", "chosen_position"}
+    chosen: Counter[int] = Counter()  # position of the best image, over the answers that were read
+    for line in read_lines(built, "vab_tb1_demo"):
+        if line["record"]["answer"] is not None:
+            chosen["ABCDEF".index(line["record"]["parsed"]["best"]) + 1] += 1
+    assert {
+        int(place): own["share"]["numerator"]
+        for place, own in breakdowns["chosen_position"].items()
+        if own["share"]["numerator"]
+    } == chosen
     assert "best_pass^3" in content["tasks"]["vab_tb1_demo"]["metrics"]
 
 

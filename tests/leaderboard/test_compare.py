@@ -338,11 +338,9 @@ def test_embedding_metrics_that_both_hold_are_compared_and_other_encoders_are_st
             if name == "a":
                 one["record"]["bert_f1"] = value
         folder = tmp_path / name
-        made = entry_of({"critiquecanvas": result(folder, "critiquecanvas", "critiquecanvas", rows)})
-        libraries = {"encoder:sbert_cos": f"model@{name}"}
-        write_entry(
-            folder, made.model_copy(update={"versions": made.versions.model_copy(update={"libraries": libraries})})
-        )
+        tasks = {"critiquecanvas": result(folder, "critiquecanvas", "critiquecanvas", rows)}
+        versions = Versions(harness="0.7.3", plugin="0.1.0", libraries={"encoder:sbert_cos": f"model@{name}"})
+        write_entry(folder, entry_of(tasks, versions=versions))
         folders.append(folder)
     found = compare_entries(*folders, resamples=100)
     one = pick(found, "sbert_cos")

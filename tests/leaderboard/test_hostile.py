@@ -389,7 +389,7 @@ def test_too_many_rows(entry: Path) -> None:
         ("vab_top1_demo", {"n_images": 10**9}, "n_images is 1000000000: give a whole number from 2 to 26"),
         ("vab_top1_demo", {"trial": 3}, "trial is 3: give a whole number from 0 to 2"),
         ("vab_top1_demo", {"ground_truth_best": "Z"}, "ground_truth_best is 'Z'; use one of A, B"),
-        ("vab_top1_demo", {"domain": "<script>"}, "domain is '<script>': give a text of up to 1000 visible characters"),
+        ("vab_top1_demo", {"domain": "<script>"}, "domain is '<script>': give a text of up to 200 visible characters"),
         ("critiquecanvas_demo", {"bleu": [10**20] * 9}, "BLEU statistics are"),
         ("critiquecanvas_demo", {"mentions": {"<b>": 1}}, "unknown dimension <b>: use Content, Composition"),
         ("critiquecanvas_demo", {"mentions": 3}, "a record of critiquecanvas lacks"),
@@ -400,7 +400,7 @@ def test_records_without_the_data(
 ) -> None:
     from lmms_aes_tasks.leaderboard import verify
 
-    monkeypatch.setattr(verify, "data_of", lambda task, root: None)
+    monkeypatch.setattr(verify, "data_of", lambda *_: None)
     edit_lines(entry, task, lambda lines: lines[0]["record"].update(change))
     found = [own.message for own in verify_entry(entry).findings if own.kind == "error"]
     assert found[0].startswith(f"its record is not sound: {message}")
