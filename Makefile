@@ -12,11 +12,17 @@ DEBIAN := wordnet-base wordnet-sense-index
 
 DEMO_TASKS := contextcanvas_demo,critiquecanvas_demo,vab_demo
 
-.PHONY: setup demo test lint clean help
+SUBMISSIONS := $(OUT)/submissions
+DEMO_MODELS := random-baseline oracle-80-baseline tiny-qwen3-vl
+# any of these serves the page's tests
+BROWSERS := chromium chromium-browser google-chrome google-chrome-stable
+
+.PHONY: setup demo demo-board test chromium lint clean help
 
 help:
 	@echo "make setup  create .venv with all extras, pinned by constraints.txt"
-	@echo "make demo   run the demo tasks with a baseline and a tiny random Qwen3-VL; results in $(OUT)/"
+	@echo "make demo   run the demo tasks with two baselines and a tiny random Qwen3-VL, make verified entries of"
+	@echo "            the leaderboard of them, and show them; everything in $(OUT)/"
 	@echo "make test   lint, type-check and run every test"
 	@echo "make lint   ruff and mypy only"
 	@echo "make clean  remove .venv and $(OUT)/"
@@ -40,23 +46,47 @@ $(WORDNET): $(STAMP)
 	  $(BIN)/lmms-aes data fetch wordnet --to $(VENV)/nltk_data; }
 	@touch "$@"
 
-# lmms-eval exits 0 even when it fails, so the last line looks for what both runs must have written. The embedding
-# metrics are left out: their encoders would be a gigabyte to download.
+# lmms-eval exits 0 even when it fails, so `runs` looks for what every run must have written. The embedding metrics are
+# left out: their encoders would be a gigabyte to download.
+demo: export LMMS_AES_EMBEDDINGS := off
 demo: setup
 	rm -rf "$(OUT)"
 	$(BIN)/lmms-aes tiny-model "$(OUT)/tiny-qwen3-vl"
-	LMMS_AES_EMBEDDINGS=off $(BIN)/lmms-eval --model aes_baseline --model_args strategy=random,seed=0 \
-	  --tasks $(DEMO_TASKS) --output_path "$(OUT)/baseline" --log_samples
-	LMMS_AES_EMBEDDINGS=off $(BIN)/lmms-eval --model qwen3_vl --model_args "pretrained=$(OUT)/tiny-qwen3-vl,device=cpu,device_map=cpu" \
-	  --gen_kwargs max_new_tokens=16 --tasks $(DEMO_TASKS) --output_path "$(OUT)/tiny" --log_samples
-	$(BIN)/lmms-aes runs --expect 10 "$(OUT)/baseline" "$(OUT)/tiny"
+	$(BIN)/lmms-eval --model aes_baseline --model_args strategy=random,seed=0 \
+	  --tasks $(DEMO_TASKS) --output_path "$(OUT)/runs/random-baseline" --log_samples
+	$(BIN)/lmms-eval --model aes_baseline --model_args strategy=oracle,accuracy=0.8,seed=1 \
+	  --tasks $(DEMO_TASKS) --output_path "$(OUT)/runs/oracle-80-baseline" --log_samples
+	$(BIN)/lmms-eval --model qwen3_vl --model_args "pretrained=$(OUT)/tiny-qwen3-vl,device=cpu,device_map=cpu" \
+	  --gen_kwargs max_new_tokens=16 --tasks $(DEMO_TASKS) --output_path "$(OUT)/runs/tiny-qwen3-vl" --log_samples
+	$(BIN)/lmms-aes runs --expect 15 "$(OUT)/runs"
+	@$(MAKE) --no-print-directory demo-board
+
+# Runs in $(OUT)/runs/<model> become entries, the entries a board, and the board a page.
+demo-board: export LMMS_AES_EMBEDDINGS := off
+demo-board:
+	for model in $(DEMO_MODELS); do \
+	  entry="$(SUBMISSIONS)/lmms-aes__$$model/demo/run"; \
+	  $(BIN)/lmms-aes leaderboard build "$(OUT)/runs/$$model" --out "$$entry" --force \
+	    --model-id "lmms-aes/$$model" --revision demo --evaluator "make demo" || exit; \
+	  $(BIN)/lmms-aes leaderboard verify "$$entry" || exit; \
+	done
+	$(BIN)/lmms-aes leaderboard merge "$(SUBMISSIONS)" --output "$(OUT)/board.json"
+	$(BIN)/lmms-aes leaderboard page "$(OUT)/board.json" --out "$(OUT)/leaderboard" --title "Demo leaderboard"
+	@echo "Done. Open $$(cd "$(OUT)" && pwd)/leaderboard/index.html"
 
 lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-test: lint
+# The page is looked at in a real Chromium, which no Python package brings; without one those tests are skipped.
+chromium:
+	@for name in $(BROWSERS); do command -v "$$name" >/dev/null && exit; done; \
+	  { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
+	    { apt-get install -qq -y chromium >/dev/null || { apt-get update -qq && apt-get install -qq -y chromium >/dev/null; }; }; } \
+	  || echo "No Chromium: the page's tests in a browser are skipped. To run them: sudo apt-get install chromium"
+
+test: lint chromium
 	$(BIN)/python -m pytest -m "not gpu" $(JOBS) $(PYTEST_ARGS)
 
 clean:

@@ -249,6 +249,14 @@ class MetricScore:
     interval: Interval | None = None
 
 
+def _interval(
+    columns: Sequence[Floats], statistic: Callable[..., Floats], resamples: int, seed: int
+) -> Interval | None:
+    """The bootstrap interval; None where the metric is not defined in some resample, as density without words."""
+    found = bootstrap_interval(columns, statistic, resamples=resamples, seed=seed)
+    return found if math.isfinite(found.low) and math.isfinite(found.high) else None
+
+
 def metric_score(scored: Scored, metric: str, resamples: int = 0, seed: int = 0) -> MetricScore:
     """One metric over the items, with its interval.
 
@@ -265,7 +273,7 @@ def metric_score(scored: Scored, metric: str, resamples: int = 0, seed: int = 0)
         return MetricScore(None, 0)
     value = finite(float(statistic(*kept)))
     wanted = resamples and n > 1 and value is not None
-    interval = bootstrap_interval(kept, statistic, resamples=resamples, seed=seed) if wanted else None
+    interval = _interval(kept, statistic, resamples, seed) if wanted else None
     return MetricScore(value, n, interval)
 
 
@@ -276,7 +284,7 @@ class Difference:
     Attributes:
         value: The difference; None where it is not defined.
         n: Items that enter the metric for both.
-        interval: 95% paired percentile bootstrap; None when n < 2.
+        interval: 95% paired percentile bootstrap; None when n < 2, or where a resample has no value.
         better: Items where the first has the higher value; None for metrics of sums.
         worse: Items where the second has it; None likewise.
     """
@@ -310,7 +318,7 @@ def paired_difference(first: Scored, second: Scored, metric: str, resamples: int
 
     value = finite(float(difference(*columns)))
     wanted = n > 1 and value is not None
-    interval = bootstrap_interval(columns, difference, resamples=resamples, seed=seed) if wanted else None
+    interval = _interval(columns, difference, resamples, seed) if wanted else None
     if metric in ("rouge_l", "meteor", *EMBEDDING_METRICS):
         gaps = columns[0] - columns[width]
         return Difference(value, n, interval, int((gaps > 0).sum()), int((gaps < 0).sum()))

@@ -52,7 +52,8 @@ def test_the_wheel_holds_yaml_templates_and_data(wheel: Path) -> None:
     wanted = {
         path.relative_to(ROOT).as_posix()
         for path in package.rglob("*")
-        if path.suffix in {".yaml", ".json", ".txt", ".md", ".py"} and "__pycache__" not in path.parts
+        if path.suffix in {".yaml", ".json", ".txt", ".md", ".py", ".j2", ".css", ".js"}
+        and "__pycache__" not in path.parts
     }
     assert wanted <= names
     assert not [name for name in names if not name.startswith(("lmms_aes_tasks/", "lmms_aes_tasks-"))]

@@ -360,8 +360,8 @@ def test_an_unknown_benchmark_is_named() -> None:
         read_card("contextcanvs")
     assert (
         str(error.value)
-        == "no benchmark 'contextcanvs': use one of contextcanvas, contextcanvas_demo, fineartbench, vab, "
-        "vab_demo"
+        == "no benchmark 'contextcanvs': use one of contextcanvas, contextcanvas_demo, critiquecanvas, "
+        "critiquecanvas_demo, fineartbench, vab, vab_demo"
     )
 
 

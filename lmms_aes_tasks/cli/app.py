@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from lmms_aes_tasks import __version__
-from lmms_aes_tasks.cli import analyze, data, doctor, judge, parse, runs, score, tasks_path, tiny_model
+from lmms_aes_tasks.cli import analyze, data, doctor, judge, leaderboard, parse, runs, score, tasks_path, tiny_model
 
 app = typer.Typer(
     name="lmms-aes",
@@ -44,10 +44,12 @@ app.add_typer(data.app, name="data")
 app.add_typer(score.app, name="score")
 app.add_typer(analyze.app, name="analyze")
 app.add_typer(judge.app, name="judge")
+app.add_typer(leaderboard.app, name="leaderboard")
 
 
 def run() -> None:
     """Run the command; an error that names its remedy ends in that message and exit code 2."""
+    from lmms_aes_tasks.leaderboard.errors import LeaderboardError
     from lmms_aes_tasks.predictions import PredictionError
     from lmms_aes_tasks.records import SourceError
     from lmms_aes_tasks.utils.embeddings import EncoderError
@@ -64,6 +66,7 @@ def run() -> None:
         PromptError,
         WordNetError,
         EncoderError,
+        LeaderboardError,
         FileExistsError,
     ) as error:
         typer.echo(f"lmms-aes: {error}", err=True)

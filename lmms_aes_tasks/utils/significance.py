@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -40,6 +41,8 @@ def bootstrap_interval(
 ) -> Interval:
     """Percentile bootstrap interval over items (Efron and Tibshirani 1993), by `scipy.stats.bootstrap`.
 
+    Its ends are NaN where the statistic is not defined in some resample, as terms per word are in one without words.
+
     Args:
         columns: Arrays of one length n ≥ 2; entry i of each belongs to item i, and items are resampled whole.
         statistic: Takes the columns and `axis`, and reduces along that axis.
@@ -58,17 +61,19 @@ def bootstrap_interval(
     n = lengths.pop()
     if n < 2:
         raise ValueError(f"a bootstrap needs at least 2 items, got {n}")
-    result = stats.bootstrap(
-        tuple(columns),
-        statistic,
-        paired=True,
-        vectorized=True,
-        n_resamples=resamples,
-        batch=max(1, _BATCH_ELEMENTS // n),
-        confidence_level=level,
-        method="percentile",
-        rng=np.random.default_rng(seed),
-    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", stats.DegenerateDataWarning)  # NaN says it
+        result = stats.bootstrap(
+            tuple(columns),
+            statistic,
+            paired=True,
+            vectorized=True,
+            n_resamples=resamples,
+            batch=max(1, _BATCH_ELEMENTS // n),
+            confidence_level=level,
+            method="percentile",
+            rng=np.random.default_rng(seed),
+        )
     return Interval(float(result.confidence_interval.low), float(result.confidence_interval.high), level)
 
 
