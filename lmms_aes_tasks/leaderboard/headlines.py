@@ -36,12 +36,20 @@ def headline_value(row: BoardRow) -> float | None:
     return None if metric is None else metric.value
 
 
+def is_baseline(row: BoardRow) -> bool:
+    """Whether a row is no model's: a run of `aes_baseline`, whose oracle reads the labels, or a paper's baseline."""
+    return row.backend == "aes_baseline" or row.group.lower().endswith("baseline")
+
+
 def best_row(rows: Iterable[BoardRow], task: str) -> BoardRow | None:
-    """The entry with the highest headline of a task: of recomputed ones if there are any, the newest of equal ones."""
+    """The entry with the highest headline of a task: of recomputed ones if there are any, the newest of equal ones.
+
+    Baselines are left out.
+    """
     known = [
         (row.status == "recomputed", value, row.date or "", row.key, row)
         for row in rows
-        if row.task == task and row.entry is not None and not row.superseded
+        if row.task == task and row.entry is not None and not row.superseded and not is_baseline(row)
         for value in (headline_value(row),)
         if value is not None
     ]

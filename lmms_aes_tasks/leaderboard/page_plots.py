@@ -26,6 +26,8 @@ CRITIQUE_METRICS = ("bleu", "rouge_l", "meteor", "bert_f1", "sbert_cos", "clip_c
 _MOST = 40
 """Models in one plot; more are unreadable, and the table has them all."""
 _NAME_WIDTH = 30
+_ROOM = 10.0
+"""Percent that a figure written left of its point takes."""
 _WIDTH = 580
 """Width of a plot that shares a line with another, in points; about what it gets on a wide screen."""
 
@@ -276,7 +278,8 @@ def dot_plot(
             tips[f"tip-{place}"] = _tip(point)
             axes.plot(point.x, place, _MARKER[point.status], color=colour, markersize=6.5, gid=f"tip-{place}")
             ends = [end for end in (point.x, point.low, point.high) if end is not None]
-            left = line is not None and point.x < line[0]  # away from the line
+            # away from the line, but never over the model's name
+            left = line is not None and min(ends) > _ROOM and point.x < line[0]
             axes.annotate(
                 point.text,
                 (min(ends) if left else max(ends), place),

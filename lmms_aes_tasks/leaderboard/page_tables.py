@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from lmms_aes_tasks.leaderboard.headlines import is_baseline
 from lmms_aes_tasks.leaderboard.page_text import (
     BENCHMARKS,
     STATUS_TEXT,
@@ -214,14 +215,14 @@ def current(rows: Sequence[BoardRow]) -> list[BoardRow]:
 
 
 def _competes(row: BoardRow) -> bool:
-    return not row.superseded and not is_partial(row) and not row.group.lower().endswith("baseline")
+    return not row.superseded and not is_partial(row) and not is_baseline(row)
 
 
 def best_cells(rows: Sequence[BoardRow], metrics: Iterable[str]) -> set[tuple[int, str]]:
     """Which figures are the best: pairs of a row's place and a metric.
 
     Runs compete with runs and the papers' rows with the papers' rows, within one version of the task. Superseded and
-    partial runs and baselines (experts, chance) do not compete. A column has no best where neither direction is better,
+    partial runs and baselines (`is_baseline`) do not compete. A column has no best where neither direction is better,
     where only one row has a figure, or where all are the same as printed; else those printed like the best are.
     """
     found: set[tuple[int, str]] = set()

@@ -17,10 +17,10 @@ from lmms_aes_tasks.leaderboard import page_plots
 from lmms_aes_tasks.leaderboard.build import Wanted, build
 from lmms_aes_tasks.leaderboard.compare import Comparison, compare_entries
 from lmms_aes_tasks.leaderboard.exports import FORMATS, Source
-from lmms_aes_tasks.leaderboard.headlines import headline_of
+from lmms_aes_tasks.leaderboard.headlines import best_row, headline_of
 from lmms_aes_tasks.leaderboard.merge import merge_submissions, published_rows, write_board
 from lmms_aes_tasks.leaderboard.page import write_site
-from lmms_aes_tasks.leaderboard.page_tables import entry_path, families_of
+from lmms_aes_tasks.leaderboard.page_tables import best_cells, entry_path, families_of
 from lmms_aes_tasks.leaderboard.page_text import BENCHMARKS, BREAKDOWN_TEXT, METRIC_TEXT
 from lmms_aes_tasks.leaderboard.reading import read_board
 from lmms_aes_tasks.leaderboard.schema import VERIFICATION_FILE, Board, BoardRow, Entry
@@ -122,6 +122,18 @@ def test_every_table_has_the_figures(board: Board, pages: Path) -> None:
     for row in own(board, FINEART):
         assert f"{row.metrics['artist_elo_rho_official'].value:.3f}".replace("-", "−") in text
     assert "partial: 400 of 5,000 items" in text
+
+
+def test_baselines_get_no_star(board: Board) -> None:
+    rows = own(board, "contextcanvas_demo")
+    assert {row.backend for row in rows} == {"aes_baseline"}
+    assert best_cells(rows, ["accuracy"]) == set()
+    assert best_row(rows, "contextcanvas_demo") is None
+    models = [row.model_copy(update={"backend": "qwen3_vl"}) for row in rows]
+    (place,) = best_cells(models, ["accuracy"])
+    best = best_row(models, "contextcanvas_demo")
+    assert best is not None
+    assert (rows[place[0]].model, best.model) == ("Org/Good", "Org/Good")
 
 
 def test_the_plots_of_contextcanvas(board: Board, pages: Path) -> None:
