@@ -25,6 +25,7 @@ if "LMMS_AES_DATA" in os.environ:  # tests set their own; only FineArtBench's fi
     os.environ["LMMS_AES_TEST_DATA"] = os.environ.pop("LMMS_AES_DATA")
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist writes the groups into the names
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Runs of the harness go to one process, first: they share their launches and take longest."""
     for item in items:
