@@ -12,7 +12,7 @@ from tests.e2e.conftest import Launched
 
 pytestmark = pytest.mark.harness
 
-TASKS = {"contextcanvas_demo", "vab_top1_demo", "vab_bot1_demo", "vab_tb1_demo"}
+TASKS = {"contextcanvas_demo", "critiquecanvas_demo", "vab_top1_demo", "vab_bot1_demo", "vab_tb1_demo"}
 
 
 def test_one_rank_and_three(launched: Launched, tmp_path: Path) -> None:
