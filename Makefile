@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 OUT    ?= demo_output
 # two processes: one runs lmms-eval's runs, which share their launches, the other everything else; JOBS= for one
-JOBS   ?= -n 2 --dist loadgroup
+JOBS   ?= -n 2
 STAMP  := $(VENV)/.installed
 
 WORDNET := $(VENV)/.wordnet

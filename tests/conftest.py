@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -25,13 +25,16 @@ if "LMMS_AES_DATA" in os.environ:  # tests set their own; only FineArtBench's fi
     os.environ["LMMS_AES_TEST_DATA"] = os.environ.pop("LMMS_AES_DATA")
 
 
-@pytest.hookimpl(tryfirst=True)  # before pytest-xdist writes the groups into the names
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Runs of the harness go to one process, first: they share their launches and take longest."""
-    for item in items:
-        if item.get_closest_marker("harness"):
-            item.add_marker(pytest.mark.xdist_group("harness"))
-    items.sort(key=lambda item: item.get_closest_marker("harness") is None)
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Runs of the harness go to one process, which shares their launches; every other test to whichever is free."""
+    from xdist.scheduler.loadscope import LoadScopeScheduling
+
+    class HarnessInOneProcess(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return "harness" if nodeid.startswith("tests/e2e/") else nodeid
+
+    return HarnessInOneProcess(config, log)
 
 
 @pytest.fixture
