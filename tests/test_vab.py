@@ -450,5 +450,5 @@ def test_the_demo_sets() -> None:
     assert {row["substyle"] for row in rows} == {"blur", "noise", "exposure", "tilt", "crop"}
     assert len({row["ground_truth_best"] for row in rows}) > 2  # the best is not always given first
     assert all(len(set(row["image_sha256"])) == row["n_images"] for row in rows)  # every grade is another picture
-    assert sources.card_names() == ["contextcanvas", "contextcanvas_demo", "fineartbench", "vab", "vab_demo"]
+    assert {"vab", "vab_demo"} <= set(sources.card_names())
     assert len(COLOURS) == 6
