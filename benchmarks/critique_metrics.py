@@ -1,6 +1,6 @@
 """Time and memory of CritiqueCanvas's metrics on pairs of about 140 words, beside the plain use of their libraries.
 
-Usage: python benchmarks/critique_metrics.py [--pairs 6000] [--embedding-pairs 600] [--plain 6000] [--skip-embeddings]
+Usage: python benchmarks/critique_metrics.py [--pairs 6000] [--embedding-pairs 600] [--plain 6000]
 
 Lexical: BLEU, ROUGE-L and METEOR of every pair; plain is one loop over pairs with rouge-score and NLTK and one call of
 SacreBLEU. Embeddings: three small real models (the trained MiniLM, a random DeBERTa and a random CLIP of
@@ -39,7 +39,7 @@ def timed(work: Callable[[], Any]) -> tuple[Any, float]:
 
 
 def texts(count: int, words: int = 140, seed: int = 0) -> list[tuple[str, str]]:
-    """Pairs in the vocabulary of English critiques (the demo's) and of WordNet, with its long tail."""
+    """Pairs of about so many words, of the vocabulary of the demo's critiques and, for the long tail, of WordNet."""
     from lmms_aes_tasks.critiquecanvas import lexicon
 
     draw = random.Random(seed)
@@ -53,7 +53,7 @@ def texts(count: int, words: int = 140, seed: int = 0) -> list[tuple[str, str]]:
 
     pairs = []
     for _ in range(count):
-        reference = [word() for _ in range(draw.randint(words - 30, words + 30))]
+        reference = [word() for _ in range(draw.randint(words - words // 5, words + words // 5))]
         prediction = [own if draw.random() < 0.4 else word() for own in reference]
         pairs.append((" ".join(prediction), " ".join(reference)))
     return pairs
@@ -205,12 +205,15 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=6_000)
     parser.add_argument("--plain", type=int, default=6_000, help="pairs that the plain lexical loop is timed on")
     parser.add_argument("--embedding-pairs", type=int, default=600)
+    parser.add_argument("--embedding-words", type=int, default=140, help="mean words of their texts")
+    parser.add_argument("--skip-lexical", action="store_true")
     parser.add_argument("--skip-embeddings", action="store_true")
     given = parser.parse_args()
-    lexical(texts(given.pairs), given.plain)
+    if not given.skip_lexical:
+        lexical(texts(given.pairs), given.plain)
     if not given.skip_embeddings:
         with tempfile.TemporaryDirectory(prefix="encoders-") as name:
-            embeddings(texts(given.embedding_pairs, seed=1), Path(name))
+            embeddings(texts(given.embedding_pairs, given.embedding_words, seed=1), Path(name))
             image_memory([200, 800], Path(name))
 
 

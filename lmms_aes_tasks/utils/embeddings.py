@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 MAX_TOKENS = 512
 """Both text encoders cut here (S2.3.2)."""
-_BATCH_TEXTS = {"cpu": 16, "cuda": 64}
+_BATCH_TEXTS = 64
 _BATCH_TOKENS = {"cpu": 4_096, "cuda": 16_384}
-"""A batch ends at so many texts, or so many tokens with padding. A larger batch is slower on a CPU: attention over 64
-texts of 260 tokens leaves the processor's cache (benchmarks/critique_metrics.py)."""
+"""A batch ends at so many texts, or so many tokens with padding: on a CPU, attention over 64 texts of 260 tokens leaves
+the processor's cache and is slower than over 16 (benchmarks/critique_metrics.py)."""
 _BATCH_IMAGES = 32
 _GROUP = 256
 """Items whose values are kept at once: what an interruption can lose."""
@@ -59,7 +59,7 @@ def _length_batches(lengths: Sequence[int], device: str) -> Iterator[list[int]]:
     """Positions in batches of like length, short ones first."""
     batch: list[int] = []
     for position in sorted(range(len(lengths)), key=lambda place: (lengths[place], place)):
-        full = len(batch) >= _BATCH_TEXTS[device] or (len(batch) + 1) * lengths[position] > _BATCH_TOKENS[device]
+        full = len(batch) >= _BATCH_TEXTS or (len(batch) + 1) * lengths[position] > _BATCH_TOKENS[device]
         if batch and full:
             yield batch
             batch = []
@@ -156,14 +156,19 @@ class SentenceEncoder:
 
     def encode(self, texts: Sequence[str]) -> list[Array]:
         """Matrices of shape (1, width)."""
-        found = self.model.encode(
-            list(texts),
-            batch_size=_BATCH_TEXTS[self.device],
-            normalize_embeddings=True,
-            convert_to_numpy=True,
-            show_progress_bar=False,
-        )
-        return [np.asarray(row, np.float32)[np.newaxis] for row in found]
+        found: list[Array] = [np.zeros((0, 0), np.float32)] * len(texts)
+        tokens = [min(self.model.max_seq_length, 1 + len(text) // 4) for text in texts]  # English: about four letters
+        for batch in _length_batches(tokens, self.device):
+            rows = self.model.encode(
+                [texts[place] for place in batch],
+                batch_size=len(batch),
+                normalize_embeddings=True,
+                convert_to_numpy=True,
+                show_progress_bar=False,
+            )
+            for place, row in zip(batch, rows, strict=True):
+                found[place] = np.asarray(row, np.float32)[np.newaxis]
+        return found
 
 
 class ClipEncoder:
@@ -193,9 +198,9 @@ class ClipEncoder:
         import torch
 
         found: list[Array] = []
-        for start in range(0, len(texts), _BATCH_TEXTS[self.device]):
+        for start in range(0, len(texts), _BATCH_TEXTS):
             with torch.inference_mode():
-                tokens = self.tokenizer(list(texts[start : start + _BATCH_TEXTS[self.device]])).to(self.device)
+                tokens = self.tokenizer(list(texts[start : start + _BATCH_TEXTS])).to(self.device)
                 rows = self.model.encode_text(tokens, normalize=True).float().cpu().numpy()
             found.extend(row[np.newaxis] for row in rows)
         return found
