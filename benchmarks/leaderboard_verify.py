@@ -3,7 +3,7 @@
 301 cases, 6,000 critiques, 3 × 1,200 trials, 10,000 pairs, all generated. The runs are written by one process, built
 and verified each by another, so that each one's memory is its own.
 
-Run: PYTHONPATH=. python benchmarks/leaderboard_verify.py [FOLDER]
+Run: python benchmarks/leaderboard_verify.py [FOLDER]
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # the tests' generators
 
 
 def write(folder: Path) -> None:
