@@ -16,7 +16,7 @@ from lmms_aes_tasks import sources
 from lmms_aes_tasks.records import IMAGES_COLUMN, Field, RecordSchema, as_list
 from lmms_aes_tasks.settings import read_settings
 from lmms_aes_tasks.utils.answers import strip_reasoning
-from lmms_aes_tasks.utils.critique_style import STYLE_METRICS, CritiqueStyle, critique_style, style_row
+from lmms_aes_tasks.utils.critique_style import STYLE_METRICS, CritiqueStyle, critique_style, style_statistic
 from lmms_aes_tasks.utils.dimensions import DIMENSIONS, triggers
 from lmms_aes_tasks.utils.images import Fit, fit_image, load_image
 from lmms_aes_tasks.utils.text_metrics import BleuStatistics, LexicalScores, corpus_bleu, lexical_scores
@@ -383,66 +383,74 @@ def _mean(values: Sequence[float]) -> float | None:
     return float(np.mean(values)) if values else None
 
 
-def lexical_and_style(items: Iterable[CritiqueItem]) -> dict[str, float | None]:
-    """Every metric that needs no encoder, over items in any order; None where none enters it."""
+def lexical_or_style(items: Iterable[CritiqueItem], metric: str) -> float | None:
+    """One metric that needs no encoder, over items in any order; None where none enters it.
+
+    Raises:
+        ValueError: The metric is unknown.
+    """
     ordered = sorted(items, key=lambda item: item.id)
-    row = style_row([item.style for item in ordered])
-    found: dict[str, float | None] = {
-        "bleu": corpus_bleu(item.lexical.bleu for item in ordered),
-        "rouge_l": _mean([item.lexical.rouge_l for item in ordered]),
-        "meteor": _mean([item.lexical.meteor for item in ordered]),
-    }
-    return found | {name: getattr(row, name) for name in STYLE_METRICS}
+    if metric == "bleu":
+        return corpus_bleu(item.lexical.bleu for item in ordered)
+    if metric in LEXICAL_METRICS:
+        return _mean([getattr(item.lexical, metric) for item in ordered])
+    return style_statistic([item.style for item in ordered], metric)
+
+
+def lexical_and_style(items: Iterable[CritiqueItem]) -> dict[str, float | None]:
+    """Every metric that needs no encoder; see `lexical_or_style`."""
+    kept = list(items)
+    return {metric: lexical_or_style(kept, metric) for metric in (*LEXICAL_METRICS, *STYLE_METRICS)}
 
 
 def aggregate_bleu(items: Iterable[CritiqueItem]) -> float | None:
     """Corpus BLEU as a fraction (S1)."""
-    return lexical_and_style(items)["bleu"]
+    return lexical_or_style(items, "bleu")
 
 
 def aggregate_rouge_l(items: Iterable[CritiqueItem]) -> float | None:
     """Mean ROUGE-L (S2)."""
-    return lexical_and_style(items)["rouge_l"]
+    return lexical_or_style(items, "rouge_l")
 
 
 def aggregate_meteor(items: Iterable[CritiqueItem]) -> float | None:
     """Mean METEOR (S3 to S7)."""
-    return lexical_and_style(items)["meteor"]
+    return lexical_or_style(items, "meteor")
 
 
 def aggregate_avg_length(items: Iterable[CritiqueItem]) -> float | None:
     """Mean number of words (S10)."""
-    return lexical_and_style(items)["avg_length"]
+    return lexical_or_style(items, "avg_length")
 
 
 def aggregate_len_ref(items: Iterable[CritiqueItem]) -> float | None:
     """Average length over the references' average length."""
-    return lexical_and_style(items)["len_ref"]
+    return lexical_or_style(items, "len_ref")
 
 
 def aggregate_dim_hits(items: Iterable[CritiqueItem]) -> float | None:
     """Mean number of dimensions addressed (S11)."""
-    return lexical_and_style(items)["dim_hits"]
+    return lexical_or_style(items, "dim_hits")
 
 
 def aggregate_density(items: Iterable[CritiqueItem]) -> float | None:
     """Trigger matches per 100 words (S12)."""
-    return lexical_and_style(items)["density"]
+    return lexical_or_style(items, "density")
 
 
 def aggregate_prompt_align(items: Iterable[CritiqueItem]) -> float | None:
     """Share of focused prompts whose every dimension is addressed (S13); None without a focused prompt."""
-    return lexical_and_style(items)["prompt_align"]
+    return lexical_or_style(items, "prompt_align")
 
 
 def aggregate_empty_rate(items: Iterable[CritiqueItem]) -> float | None:
     """Share of empty critiques."""
-    return lexical_and_style(items)["empty_rate"]
+    return lexical_or_style(items, "empty_rate")
 
 
 def aggregate_truncated_rate(items: Iterable[CritiqueItem]) -> float | None:
     """Share of critiques that break off without a sentence mark."""
-    return lexical_and_style(items)["truncated_rate"]
+    return lexical_or_style(items, "truncated_rate")
 
 
 def _embedded(items: Iterable[CritiqueText], metric: str) -> float | str:

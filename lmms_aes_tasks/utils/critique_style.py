@@ -107,7 +107,12 @@ def style_columns(
     return columns[0], columns[1], scale
 
 
-def _ratio(styles: Sequence[CritiqueStyle], statistic: str) -> float | None:
+def style_statistic(styles: Sequence[CritiqueStyle], statistic: str) -> float | None:
+    """One statistic of `STYLE_METRICS`; None where nothing enters it.
+
+    Raises:
+        ValueError: The statistic is unknown.
+    """
     numerator, denominator, scale = style_columns(styles, statistic)
     return float(scale * numerator.sum() / denominator.sum()) if denominator.sum() else None
 
@@ -158,5 +163,5 @@ def style_row(styles: Sequence[CritiqueStyle]) -> StyleRow:
         n_focused=n_focused,
         generic_top3=tuple(ranked[:3]),
         n_generic=len(styles) - n_focused,
-        **{statistic: _ratio(styles, statistic) for statistic in STYLE_METRICS},
+        **{statistic: style_statistic(styles, statistic) for statistic in STYLE_METRICS},
     )
