@@ -40,10 +40,10 @@ def timed(work: Callable[[], Any]) -> tuple[Any, float]:
 
 def texts(count: int, words: int = 140, seed: int = 0) -> list[tuple[str, str]]:
     """Pairs of about so many words, of the vocabulary of the demo's critiques and, for the long tail, of WordNet."""
-    from lmms_aes_tasks.critiquecanvas import lexicon
+    from lmms_aes_tasks.critiquecanvas.items import lexicon
 
     draw = random.Random(seed)
-    records = json.loads((ROOT / "lmms_aes_tasks/demo/critiquecanvas.json").read_text("utf-8"))
+    records = json.loads((ROOT / "lmms_aes_tasks/critiquecanvas/demo.json").read_text("utf-8"))
     common = [word for record in records for word in record["conversations"][1]["value"].split()]
     reader = lexicon()._reader
     rare = draw.sample([name for name in sorted(reader.all_lemma_names()) if name.isalpha()], 8_000)
@@ -64,12 +64,15 @@ def lexical(pairs: list[tuple[str, str]], plain_count: int) -> None:
     from rouge_score.rouge_scorer import RougeScorer
     from sacrebleu.metrics.bleu import BLEU
 
-    from lmms_aes_tasks.critique_scoring import Case, score_critiques
-    from lmms_aes_tasks.critiquecanvas import lexical_and_style
+    from lmms_aes_tasks.critiquecanvas.items import LEXICAL_METRICS
+    from lmms_aes_tasks.critiquecanvas.scoring import Case, score_critiques
+    from lmms_aes_tasks.critiquecanvas.task import lexical_or_style
+    from lmms_aes_tasks.utils.critique_style import STYLE_METRICS
 
     answered = [(Case(f"c{i:05d}", "", "Critique this.", ref), hyp) for i, (hyp, ref) in enumerate(pairs)]
     items, ours = timed(lambda: score_critiques(answered))
-    values = lexical_and_style(items)
+    names = (*LEXICAL_METRICS, *STYLE_METRICS)
+    values = {name: lexical_or_style(items, name) for name in names}
     part = pairs[:plain_count]
     scorer = RougeScorer(["rougeL"], use_stemmer=True)
     single_meteor_score(["a"], ["b"])  # WordNet is loaded before the clock starts, here as in no other row
@@ -81,7 +84,7 @@ def lexical(pairs: list[tuple[str, str]], plain_count: int) -> None:
         return {"bleu": bleu, "rouge_l": float(np.mean(rouge)), "meteor": float(np.mean(meteor))}
 
     theirs, seconds = timed(plain)
-    mine = values if len(part) == len(pairs) else lexical_and_style(items[: len(part)])
+    mine = values if len(part) == len(pairs) else {name: lexical_or_style(items[: len(part)], name) for name in names}
     gap = max(abs((mine[name] or 0.0) - theirs[name]) for name in theirs)
     scale = len(pairs) / len(part)
     print(f"lexical, {len(pairs)} pairs: ours {ours:.1f} s (processes and WordNet included), ", end="")
@@ -107,7 +110,7 @@ def embeddings(pairs: list[tuple[str, str]], folder: Path) -> None:
     from PIL import Image
     from sentence_transformers import SentenceTransformer
 
-    from lmms_aes_tasks.critique_embeddings import EmbeddingCase, Encoders, embed
+    from lmms_aes_tasks.critiquecanvas.encoders import EmbeddingCase, Encoders, embed
     from lmms_aes_tasks.utils.vector_store import VectorStore
 
     found = models(folder)
@@ -181,7 +184,7 @@ def images_alone(count: int, folder: Path) -> None:
 
     from PIL import Image
 
-    from lmms_aes_tasks.critique_embeddings import EmbeddingCase, Encoders, embed
+    from lmms_aes_tasks.critiquecanvas.encoders import EmbeddingCase, Encoders, embed
     from lmms_aes_tasks.utils.vector_store import VectorStore
 
     def content(number: int) -> Callable[[], bytes]:

@@ -16,7 +16,7 @@ from scipy import optimize, stats
 from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
-from lmms_aes_tasks.fineartbench_files import find_file, judgements_of
+from lmms_aes_tasks.fineartbench.files import find_file, judgements_of
 from lmms_aes_tasks.utils.alignment import (
     MAX_FEEDBACK,
     Judgement,

@@ -12,7 +12,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from lmms_aes_tasks.fineartbench_files import find_file, judgements_of
+from lmms_aes_tasks.fineartbench.files import find_file, judgements_of
 from lmms_aes_tasks.utils.alignment import Judgement, artist_alignment, task_alignment
 
 

@@ -16,7 +16,7 @@ from PIL import Image
 IMPORT = """
 import resource, sys, time
 from pathlib import Path
-from lmms_aes_tasks.contextcanvas import SCHEMA
+from lmms_aes_tasks.contextcanvas.task import SCHEMA
 from lmms_aes_tasks.records import import_file
 import datasets
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

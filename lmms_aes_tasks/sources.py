@@ -119,6 +119,11 @@ def cache_root() -> Path:
     return Path(platformdirs.user_cache_dir("lmms-aes-tasks"))
 
 
+def nltk_folder() -> Path:
+    """Where `lmms-aes data fetch wordnet` puts the corpus."""
+    return cache_root() / "nltk_data"
+
+
 def _fingerprint(path: Path) -> str:
     """Changes when the records file, or any file beside or below it, changes its name, size or time."""
     digest = hashlib.sha256()

@@ -6,7 +6,7 @@ import json
 import random
 from pathlib import Path
 
-from lmms_aes_tasks.demo import critiquecanvas as demo
+from lmms_aes_tasks.critiquecanvas import demo
 
 _RECORDS = json.loads(Path(demo.__file__).with_suffix(".json").read_text("utf-8"))
 REFERENCES = [record["conversations"][1]["value"] for record in _RECORDS]

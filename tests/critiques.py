@@ -9,7 +9,7 @@ from typing import Any
 
 from PIL import Image
 
-from lmms_aes_tasks.critiquecanvas import SCHEMA
+from lmms_aes_tasks.critiquecanvas.task import SCHEMA
 from lmms_aes_tasks.records import import_file
 
 SCORES = (

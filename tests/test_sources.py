@@ -15,7 +15,7 @@ from loguru import logger
 from PIL import Image
 
 from lmms_aes_tasks import sources
-from lmms_aes_tasks.contextcanvas import SCHEMA, count_cases
+from lmms_aes_tasks.contextcanvas.task import SCHEMA, count_cases
 from lmms_aes_tasks.records import (
     SourceError,
     atomic_path,

@@ -28,7 +28,7 @@ def votes(
     from lmms_aes_tasks.cli.tables import console, percent, table
     from lmms_aes_tasks.records import SourceError
     from lmms_aes_tasks.utils.agreement import Concentration, annotation_study
-    from lmms_aes_tasks.votes import read_votes
+    from lmms_aes_tasks.vab.votes import read_votes
 
     try:
         study = annotation_study(read_votes(file), majority)
@@ -122,7 +122,7 @@ def subjectivity(
 ) -> None:
     """Length and subjectivity of responses (FineArtBench, Table 4): TextBlob, and the share of subjective words."""
     from lmms_aes_tasks.cli.tables import console, percent, table
-    from lmms_aes_tasks.fineartbench import last_reply
+    from lmms_aes_tasks.fineartbench.task import last_reply
     from lmms_aes_tasks.predictions import read_predictions
     from lmms_aes_tasks.utils.answers import strip_reasoning
     from lmms_aes_tasks.utils.subjectivity import subjective_words

@@ -49,7 +49,7 @@ app.add_typer(leaderboard.app, name="leaderboard")
 
 def run() -> None:
     """Run the command; an error that names its remedy ends in that message and exit code 2."""
-    from lmms_aes_tasks.leaderboard.errors import LeaderboardError
+    from lmms_aes_tasks.board.errors import LeaderboardError
     from lmms_aes_tasks.predictions import PredictionError
     from lmms_aes_tasks.records import SourceError
     from lmms_aes_tasks.utils.embeddings import EncoderError

@@ -104,7 +104,7 @@ def fetch(
     to: Annotated[Path | None, typer.Option(help="Folder of NLTK data to put it into; our cache's otherwise.")] = None,
 ) -> None:
     """Get the WordNet that METEOR needs: from database files at hand, else from NLTK's server."""
-    from lmms_aes_tasks.critiquecanvas import nltk_folder
+    from lmms_aes_tasks.sources import nltk_folder
     from lmms_aes_tasks.utils.wordnet import (
         DEBIAN_FOLDER,
         WordNetError,

@@ -109,7 +109,7 @@ def check_entry_point() -> Check:
 
 def check_wordnet() -> Check:
     """Whether NLTK finds WordNet, which METEOR needs."""
-    from lmms_aes_tasks.critiquecanvas import nltk_folder
+    from lmms_aes_tasks.sources import nltk_folder
     from lmms_aes_tasks.utils.wordnet import find_wordnet
 
     found = find_wordnet(nltk_folder())
@@ -144,7 +144,7 @@ ENCODER_VARIABLES = {"bert_f1": "LMMS_AES_BERT", "sbert_cos": "LMMS_AES_SBERT", 
 
 def encoder_checks() -> list[Check]:
     """The encoders in force."""
-    from lmms_aes_tasks.critique_embeddings import encoders_in_environment
+    from lmms_aes_tasks.critiquecanvas.encoders import encoders_in_environment
     from lmms_aes_tasks.utils.embeddings import EncoderError
 
     try:

@@ -24,8 +24,8 @@ def check_files(card: SourceCard, data: Path | None, as_json: bool) -> None:
         SourceError: Files are missing or damaged, after all has been printed.
     """
     from lmms_aes_tasks.cli.tables import console, table
-    from lmms_aes_tasks.fineartbench import count_files
-    from lmms_aes_tasks.fineartbench_files import Mode, image_problems, join_pairs, root_folder
+    from lmms_aes_tasks.fineartbench.files import Mode, image_problems, join_pairs, root_folder
+    from lmms_aes_tasks.fineartbench.task import count_files
     from lmms_aes_tasks.records import SourceError, bulleted
 
     root = data or root_folder(card)
@@ -70,8 +70,9 @@ def _model_judgements(
         The judgements; and of a samples file how many answers each `rules` of the parser read, and how many pairs were
         asked with which of the `prompts`.
     """
-    from lmms_aes_tasks.fineartbench import prompt_name, read_pair
-    from lmms_aes_tasks.fineartbench_files import judgements_of, read_json, same_pairs
+    from lmms_aes_tasks.fineartbench.files import judgements_of, read_json, same_pairs
+    from lmms_aes_tasks.fineartbench.prompts import prompt_name
+    from lmms_aes_tasks.fineartbench.task import read_pair
     from lmms_aes_tasks.predictions import PredictionError, check_ids, read_predictions
     from lmms_aes_tasks.utils.alignment import Judgement
 
@@ -140,7 +141,7 @@ def _r2(human: Sequence[Judgement], methods: Sequence[str]) -> dict[str, Any]:
 
 def _attributes(folder: Path) -> dict[str, dict[str, set[int]]]:
     """Style and content indices by attribute, from style_1k.json and content_1k.json where they are."""
-    from lmms_aes_tasks.fineartbench_files import read_json
+    from lmms_aes_tasks.fineartbench.files import read_json
     from lmms_aes_tasks.records import SourceError
 
     found: dict[str, dict[str, set[int]]] = {"style": {}, "content": {}}
@@ -265,7 +266,7 @@ def score(
     attribute where style_1k.json and content_1k.json lie beside the human file or in base/.
     """
     from lmms_aes_tasks.cli.plots import check_plot_name, draw_ranks
-    from lmms_aes_tasks.fineartbench_files import MODES, judgements_of, read_json
+    from lmms_aes_tasks.fineartbench.files import MODES, judgements_of, read_json
     from lmms_aes_tasks.predictions import PredictionError
     from lmms_aes_tasks.utils import alignment
 

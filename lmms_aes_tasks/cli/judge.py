@@ -16,7 +16,7 @@ import typer
 from lmms_aes_tasks.sources import DATA_ENV
 
 if TYPE_CHECKING:
-    from lmms_aes_tasks.critique_judge import JudgeCase, JudgeFile, JudgeRun, JudgeSettings
+    from lmms_aes_tasks.critiquecanvas.judge import JudgeCase, JudgeFile, JudgeRun, JudgeSettings
     from lmms_aes_tasks.sources import SourceCard
 
 app = typer.Typer(help="Have an MLLM judge what models wrote.", no_args_is_help=True)
@@ -40,7 +40,7 @@ class _Format(str, enum.Enum):
 
 def _named_files(values: Sequence[str]) -> dict[str, Path]:
     """Files by model name, of `NAME=FILE`."""
-    from lmms_aes_tasks.critique_judge import ALIASES
+    from lmms_aes_tasks.critiquecanvas.judge import ALIASES
     from lmms_aes_tasks.predictions import PredictionError
     from lmms_aes_tasks.utils.unicode_text import well_formed
 
@@ -91,7 +91,7 @@ def _summary(
     """What `--json` prints; `run.lines` holds all lines of the cases asked for."""
     from dataclasses import asdict
 
-    from lmms_aes_tasks.critique_judge import alias_means, verdicts_of
+    from lmms_aes_tasks.critiquecanvas.judge import alias_means, verdicts_of
     from lmms_aes_tasks.utils.ratings import judge_scores
 
     lines = [run.lines[case_id] for case_id in ids if case_id in run.lines]
@@ -171,7 +171,7 @@ def _run(
     """The run itself, under a progress bar."""
     from tqdm import tqdm
 
-    from lmms_aes_tasks import critique_judge as logic
+    from lmms_aes_tasks.critiquecanvas import judge as logic
 
     with (
         logic.openai_transport(endpoint.url, endpoint.key, endpoint.timeout) as send,
@@ -260,7 +260,7 @@ def critiques(
 
     Every response is final: the file OUT keeps it, and a run begun again asks for what is missing.
     """
-    from lmms_aes_tasks import critique_judge as logic
+    from lmms_aes_tasks.critiquecanvas import judge as logic
     from lmms_aes_tasks.predictions import PredictionError
     from lmms_aes_tasks.sources import load
 

@@ -12,7 +12,7 @@ from lmms_aes_tasks.cli import leaderboard_merge, leaderboard_page
 from lmms_aes_tasks.sources import DATA_ENV
 
 if TYPE_CHECKING:
-    from lmms_aes_tasks.leaderboard.schema import Entry, Verification
+    from lmms_aes_tasks.board.schema import Entry, Verification
 
 app = typer.Typer(
     help="Turn runs into entries that anyone can recompute, and entries into a board, exports and a page.",
@@ -80,8 +80,8 @@ def verify(
 
     Exit code 0 when all is equal, 1 when something differs, 2 when it is no sound entry.
     """
-    from lmms_aes_tasks.leaderboard.errors import EntryError
-    from lmms_aes_tasks.leaderboard.schema import VERIFICATION_FILE
+    from lmms_aes_tasks.board.errors import EntryError
+    from lmms_aes_tasks.board.schema import VERIFICATION_FILE
     from lmms_aes_tasks.leaderboard.verify import verify_entry, write_verification
     from lmms_aes_tasks.sources import data_root
 
@@ -120,8 +120,8 @@ def schema(
     form: Annotated[str, typer.Argument(help="entry, verification or board.")] = "entry",
 ) -> None:
     """Print the JSON Schema (2020-12) of a form."""
-    from lmms_aes_tasks.leaderboard.errors import LeaderboardError
-    from lmms_aes_tasks.leaderboard.schema import Board, Entry, Model, Verification, json_schema
+    from lmms_aes_tasks.board.errors import LeaderboardError
+    from lmms_aes_tasks.board.schema import Board, Entry, Model, Verification, json_schema
 
     forms: dict[str, type[Model]] = {"entry": Entry, "verification": Verification, "board": Board}
     if form not in forms:

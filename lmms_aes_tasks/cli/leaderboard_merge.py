@@ -111,10 +111,10 @@ def compare(
 
 def _source(path: Path, datasets: dict[str, str], source_url: str | None) -> Source:
     """What a path names: a board, an entry's folder, or its entry.json."""
+    from lmms_aes_tasks.board.schema import ENTRY_FILE
     from lmms_aes_tasks.leaderboard.exports import Source
     from lmms_aes_tasks.leaderboard.merge import entry_path, find_entry, rows_of
     from lmms_aes_tasks.leaderboard.reading import named, read_board, read_entry
-    from lmms_aes_tasks.leaderboard.schema import ENTRY_FILE
 
     if not path.is_dir() and path.name != ENTRY_FILE:
         return Source(read_board(path).rows, {}, datasets, source_url)
@@ -126,7 +126,7 @@ def _source(path: Path, datasets: dict[str, str], source_url: str | None) -> Sou
 
 
 def _datasets(given: list[str]) -> dict[str, str]:
-    from lmms_aes_tasks.leaderboard.errors import LeaderboardError
+    from lmms_aes_tasks.board.errors import LeaderboardError
     from lmms_aes_tasks.leaderboard.items import FORMS
 
     found = {}
@@ -165,7 +165,7 @@ def export(
     hf-eval-results: `.eval_results/*.yaml` for a model's repository. model-index: metadata for its card. eee: Every
     Eval Ever. Where a format has one file a model or a run, several make a folder.
     """
-    from lmms_aes_tasks.leaderboard.errors import LeaderboardError
+    from lmms_aes_tasks.board.errors import LeaderboardError
     from lmms_aes_tasks.leaderboard.exports import FORMATS
 
     if form not in FORMATS:

@@ -115,8 +115,8 @@ def ratings(
     from dataclasses import asdict
 
     from lmms_aes_tasks.cli.plots import check_plot_name, draw_judge
-    from lmms_aes_tasks.critique_judge import read_judge_file, verdicts_of
-    from lmms_aes_tasks.critique_ratings import read_ratings
+    from lmms_aes_tasks.critiquecanvas.judge import read_judge_file, verdicts_of
+    from lmms_aes_tasks.critiquecanvas.ratings import read_ratings
     from lmms_aes_tasks.predictions import PredictionError
     from lmms_aes_tasks.utils.ratings import OVERALL, evaluator_agreement, human_scores, judge_agreement
 

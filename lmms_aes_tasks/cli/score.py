@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lmms_aes_tasks.cli import fineartbench, score_critiques, score_vab
+from lmms_aes_tasks.cli import critiquecanvas, fineartbench, vab
 from lmms_aes_tasks.sources import DATA_ENV
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _Cases = dict[str, tuple[list[tuple[str, str]], str]]
 
 def _cases_from_data(data: Path | None) -> _Cases:
     """Options and gold label by id, from the data."""
-    from lmms_aes_tasks.contextcanvas import SCHEMA, option_pairs
+    from lmms_aes_tasks.contextcanvas.task import SCHEMA, option_pairs
     from lmms_aes_tasks.records import read_labels
     from lmms_aes_tasks.sources import locate, read_card
 
@@ -92,7 +92,7 @@ def contextcanvas(
     seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")] = 0,
 ) -> None:
     """Accuracy, Macro-F1, Yes rate, F1 per class, parse rate, with 95% intervals and the parsing rules that fired."""
-    from lmms_aes_tasks.contextcanvas import decide, prompt_name
+    from lmms_aes_tasks.contextcanvas.task import decide, prompt_name
     from lmms_aes_tasks.predictions import check_ids, read_predictions
     from lmms_aes_tasks.utils.answers import PARSER_VERSION
     from lmms_aes_tasks.utils.suitability import suitability_scores
@@ -160,6 +160,6 @@ def contextcanvas(
     typer.echo(f"gold Yes rate {percent(gold_yes)}%; gold labels from {gold_from}; {resamples} resamples, seed {seed}")
 
 
-app.command("critiquecanvas")(score_critiques.critiquecanvas)
-app.command("vab")(score_vab.vab)
+app.command("critiquecanvas")(critiquecanvas.critiquecanvas)
+app.command("vab")(vab.vab)
 app.command("fineartbench")(fineartbench.score)

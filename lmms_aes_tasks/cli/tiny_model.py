@@ -16,7 +16,7 @@ def tiny_model(
 
     Then: `lmms-eval --model qwen3_vl --model_args pretrained=FOLDER,device=cpu,device_map=cpu --tasks …`
     """
-    from lmms_aes_tasks.tiny_model import build_tiny_qwen3_vl
+    from lmms_aes_tasks.models.tiny_qwen import build_tiny_qwen3_vl
 
     parameters = build_tiny_qwen3_vl(folder, seed)
     typer.echo(f"{folder}: random Qwen3-VL, {parameters:,} parameters")

@@ -12,11 +12,13 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from lmms_aes_tasks import contextcanvas, critiquecanvas, fineartbench, vab
-from lmms_aes_tasks.critique_scoring import Scored, computed, metric_score
-from lmms_aes_tasks.leaderboard.digests import per_item_sha256
+from lmms_aes_tasks.board.digests import per_item_sha256
+from lmms_aes_tasks.board.schema import Metric, Unit
+from lmms_aes_tasks.contextcanvas import task as contextcanvas
+from lmms_aes_tasks.critiquecanvas import items as critiquecanvas
+from lmms_aes_tasks.critiquecanvas.scoring import Scored, computed, metric_score
+from lmms_aes_tasks.fineartbench import task as fineartbench
 from lmms_aes_tasks.leaderboard.safe_reading import is_plain, printable
-from lmms_aes_tasks.leaderboard.schema import Metric, Unit
 from lmms_aes_tasks.leaderboard.tasks import Task
 from lmms_aes_tasks.utils import alignment, selection
 from lmms_aes_tasks.utils.answers import PARSER_VERSION
@@ -28,6 +30,7 @@ from lmms_aes_tasks.utils.significance import Interval, wilson_interval
 from lmms_aes_tasks.utils.suitability import Decision, Score, suitability_score, suitability_scores
 from lmms_aes_tasks.utils.text_metrics import LexicalScores, bleu_statistics, rouge_l
 from lmms_aes_tasks.utils.wordnet import Lexicon, WordNetError
+from lmms_aes_tasks.vab import task as vab
 
 RESAMPLES = 1_000
 """Bootstrap resamples of an entry's intervals, seed 0: an end has a Monte-Carlo error of about a fifteenth of the

@@ -17,13 +17,22 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from lmms_aes_tasks import critiquecanvas
-from lmms_aes_tasks.leaderboard import embedding
+from lmms_aes_tasks.board.digests import lines_sha256, response_digest
+from lmms_aes_tasks.board.errors import BuildError, EntryError
+from lmms_aes_tasks.board.schema import (
+    ENTRY_FILE,
+    VERIFICATION_FILE,
+    Entry,
+    Metric,
+    PromptUse,
+    Subject,
+    TaskResult,
+)
+from lmms_aes_tasks.critiquecanvas import items as critiquecanvas
+from lmms_aes_tasks.critiquecanvas import late as embedding
+from lmms_aes_tasks.critiquecanvas.late import EmbeddingValues
 from lmms_aes_tasks.leaderboard.benchmarks import Adapter, Read, adapter_of
 from lmms_aes_tasks.leaderboard.data import Data, data_of
-from lmms_aes_tasks.leaderboard.digests import lines_sha256, response_digest
-from lmms_aes_tasks.leaderboard.embedding import EmbeddingValues
-from lmms_aes_tasks.leaderboard.errors import BuildError, EntryError
 from lmms_aes_tasks.leaderboard.reading import texts_of
 from lmms_aes_tasks.leaderboard.responses import FOLDER, Row, write_rows
 from lmms_aes_tasks.leaderboard.results import result_of
@@ -36,15 +45,6 @@ from lmms_aes_tasks.leaderboard.runs import (
     versions,
 )
 from lmms_aes_tasks.leaderboard.safe_reading import MAX_JSON_BYTES, is_plain, looks_local, printable
-from lmms_aes_tasks.leaderboard.schema import (
-    ENTRY_FILE,
-    VERIFICATION_FILE,
-    Entry,
-    Metric,
-    PromptUse,
-    Subject,
-    TaskResult,
-)
 from lmms_aes_tasks.leaderboard.tasks import expected_items
 from lmms_aes_tasks.predictions import Prediction, PredictionError, check_ids, read_predictions
 from lmms_aes_tasks.records import bulleted

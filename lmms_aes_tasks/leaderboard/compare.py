@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lmms_aes_tasks.critiquecanvas import EMBEDDING_METRICS
-from lmms_aes_tasks.leaderboard import embedding
-from lmms_aes_tasks.leaderboard.errors import LeaderboardError
+from lmms_aes_tasks.board.errors import LeaderboardError
+from lmms_aes_tasks.board.schema import Entry, TaskResult, Unit
+from lmms_aes_tasks.critiquecanvas import late as embedding
+from lmms_aes_tasks.critiquecanvas.items import EMBEDDING_METRICS
 from lmms_aes_tasks.leaderboard.items import FORMS, Floats, Item, MetricForm, items_of
 from lmms_aes_tasks.leaderboard.merge import decoding_text, prompt_text
 from lmms_aes_tasks.leaderboard.reading import named, read_entry, task_rows
 from lmms_aes_tasks.leaderboard.safe_reading import printable
-from lmms_aes_tasks.leaderboard.schema import Entry, TaskResult, Unit
 from lmms_aes_tasks.utils.significance import DEFAULT_RESAMPLES, bootstrap_interval, mcnemar_exact
 
 MAX_GROUPS = 30

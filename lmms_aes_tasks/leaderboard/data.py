@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from lmms_aes_tasks import sources
-from lmms_aes_tasks.leaderboard.digests import lines_sha256
+from lmms_aes_tasks.board.digests import lines_sha256
 from lmms_aes_tasks.leaderboard.tasks import Task
 from lmms_aes_tasks.records import IMAGES_COLUMN, SourceError
 from lmms_aes_tasks.utils.permutations import TRIALS, trial_permutations
@@ -80,7 +80,7 @@ def _parquet(card: sources.SourceCard, root: Path | None, required: bool) -> Pat
 
 
 def _vab_documents(rows: tuple[dict[str, Any], ...], question: str) -> dict[str, dict[str, Any]]:
-    from lmms_aes_tasks.vab import asked
+    from lmms_aes_tasks.vab.task import asked
 
     return {
         f"{row['id']}#{trial}": {
@@ -103,7 +103,7 @@ def _vab_documents(rows: tuple[dict[str, Any], ...], question: str) -> dict[str,
 @functools.lru_cache(maxsize=8)
 def _fineartbench(root: Path, mode: str) -> Data:
     """Pairs with the experts' judgements; the fingerprint is over them and over the JSON files, not over paintings."""
-    from lmms_aes_tasks.fineartbench_files import find_file, judgements_of, read_json, same_pairs
+    from lmms_aes_tasks.fineartbench.files import find_file, judgements_of, read_json, same_pairs
 
     names = (f"2AFC_{mode}_N_5000.json", f"{mode}_annotation.json", "content_style_combination.json")
     paths = {name: find_file(root, name) for name in names}

@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from lmms_aes_tasks.leaderboard.errors import LeaderboardError
+from lmms_aes_tasks.board.errors import LeaderboardError
+from lmms_aes_tasks.board.schema import BoardRow, Entry, Metric, Unit
 from lmms_aes_tasks.leaderboard.headlines import headline_of
 from lmms_aes_tasks.leaderboard.merge import model_segment
-from lmms_aes_tasks.leaderboard.schema import BoardRow, Entry, Metric, Unit
 
 if TYPE_CHECKING:
     from lmms_aes_tasks.sources import SourceCard

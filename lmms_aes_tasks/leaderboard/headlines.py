@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from lmms_aes_tasks.leaderboard.schema import BoardRow
+from lmms_aes_tasks.board.schema import BoardRow
 
 _HEADLINES = {
     # every case counts, ties with nothing else; Macro-F1 leaves out the three-way cases

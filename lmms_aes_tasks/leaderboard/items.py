@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from lmms_aes_tasks.leaderboard import embedding
-from lmms_aes_tasks.leaderboard.errors import LeaderboardError
+from lmms_aes_tasks.board.errors import LeaderboardError
+from lmms_aes_tasks.board.schema import Unit
+from lmms_aes_tasks.critiquecanvas import late as embedding
 from lmms_aes_tasks.leaderboard.responses import Row
-from lmms_aes_tasks.leaderboard.schema import Unit
 
 if TYPE_CHECKING:
     from lmms_aes_tasks.utils.selection import Trial
@@ -149,7 +149,7 @@ def _fineartbench(rows: Sequence[Row]) -> list[Item]:
 
 
 def _critiquecanvas(rows: Sequence[Row]) -> list[Item]:
-    from lmms_aes_tasks.critiquecanvas import item_of_record
+    from lmms_aes_tasks.critiquecanvas.items import item_of_record
 
     found = []
     for row in rows:

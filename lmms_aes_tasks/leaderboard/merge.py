@@ -11,21 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from lmms_aes_tasks.leaderboard.errors import LeaderboardError
-from lmms_aes_tasks.leaderboard.reading import (
-    children,
-    list_folder,
-    named,
-    raise_problems,
-    read_entry,
-    read_verification,
-    responses_digest,
-    task_rows,
-    unnamed_files,
-)
-from lmms_aes_tasks.leaderboard.responses import path_of
-from lmms_aes_tasks.leaderboard.safe_reading import printable
-from lmms_aes_tasks.leaderboard.schema import (
+from lmms_aes_tasks.board.errors import LeaderboardError
+from lmms_aes_tasks.board.schema import (
     MODEL_PART,
     SEGMENT,
     VERIFICATION_FILE,
@@ -39,6 +26,19 @@ from lmms_aes_tasks.leaderboard.schema import (
     is_day,
     is_future,
 )
+from lmms_aes_tasks.leaderboard.reading import (
+    children,
+    list_folder,
+    named,
+    raise_problems,
+    read_entry,
+    read_verification,
+    responses_digest,
+    task_rows,
+    unnamed_files,
+)
+from lmms_aes_tasks.leaderboard.responses import path_of
+from lmms_aes_tasks.leaderboard.safe_reading import printable
 
 UNKNOWN = "unknown"
 """Segment of a revision that is not known."""

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from lmms_aes_tasks import __version__
-from lmms_aes_tasks.leaderboard.errors import LeaderboardError
+from lmms_aes_tasks.board.errors import LeaderboardError
+from lmms_aes_tasks.board.schema import Board, BoardRow, Status
 from lmms_aes_tasks.leaderboard.page_tables import (
     Cell,
     Column,
@@ -40,7 +41,6 @@ from lmms_aes_tasks.leaderboard.page_text import (
     shown,
     split_name,
 )
-from lmms_aes_tasks.leaderboard.schema import Board, BoardRow, Status
 from lmms_aes_tasks.records import bulleted
 
 TITLE = "Visual aesthetics leaderboard"

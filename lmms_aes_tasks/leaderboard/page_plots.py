@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
+from lmms_aes_tasks.board.schema import BoardRow, Metric, Status
 from lmms_aes_tasks.leaderboard.page_tables import current, group_order, status_class, variant_of
 from lmms_aes_tasks.leaderboard.page_text import Family, number, short, shown, variant_label
-from lmms_aes_tasks.leaderboard.schema import BoardRow, Metric, Status
 
 if TYPE_CHECKING:
     from markupsafe import Markup

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from lmms_aes_tasks.board.schema import Board, BoardRow, Metric
 from lmms_aes_tasks.leaderboard.headlines import is_baseline
 from lmms_aes_tasks.leaderboard.page_text import (
     BENCHMARKS,
@@ -24,7 +25,6 @@ from lmms_aes_tasks.leaderboard.page_text import (
     unit_suffix,
     variant_label,
 )
-from lmms_aes_tasks.leaderboard.schema import Board, BoardRow, Metric
 
 _TINTS = 9
 """Steps of the shading of a breakdown's cells."""

@@ -7,7 +7,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
-from lmms_aes_tasks.leaderboard.schema import Metric, Status
+from lmms_aes_tasks.board.schema import Metric, Status
 from lmms_aes_tasks.utils.unicode_text import well_formed
 
 STATUS_TEXT: dict[Status, tuple[str, str]] = {

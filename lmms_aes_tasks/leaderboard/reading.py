@@ -13,8 +13,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from lmms_aes_tasks.leaderboard.digests import per_item_sha256, text_sha256
-from lmms_aes_tasks.leaderboard.errors import EntryError, LeaderboardError
+from lmms_aes_tasks.board.digests import per_item_sha256, text_sha256
+from lmms_aes_tasks.board.errors import EntryError, LeaderboardError
+from lmms_aes_tasks.board.schema import ENTRY_FILE, VERIFICATION_FILE
 from lmms_aes_tasks.leaderboard.responses import FOLDER, Row, path_of, read_rows
 from lmms_aes_tasks.leaderboard.safe_reading import (
     REBUILD,
@@ -27,11 +28,10 @@ from lmms_aes_tasks.leaderboard.safe_reading import (
     read_named,
     strict_json,
 )
-from lmms_aes_tasks.leaderboard.schema import ENTRY_FILE, VERIFICATION_FILE
 from lmms_aes_tasks.records import bulleted
 
 if TYPE_CHECKING:
-    from lmms_aes_tasks.leaderboard.schema import Board, Entry, Model, Verification
+    from lmms_aes_tasks.board.schema import Board, Entry, Model, Verification
 
     Form = TypeVar("Form", bound=Model)
 
@@ -160,7 +160,7 @@ def read_entry(folder: Path) -> tuple[Entry, str]:
     Raises:
         EntryError: It is not sound JSON, or not of the form; every field is named.
     """
-    from lmms_aes_tasks.leaderboard.schema import Entry
+    from lmms_aes_tasks.board.schema import Entry
 
     content = read_limited(folder, ENTRY_FILE)
     entry = form_of(Entry, strict_json(content, ENTRY_FILE), ENTRY_FILE)
@@ -204,7 +204,7 @@ def read_verification(folder: Path) -> Verification | None:
     Raises:
         EntryError: It is not sound.
     """
-    from lmms_aes_tasks.leaderboard.schema import Verification
+    from lmms_aes_tasks.board.schema import Verification
 
     if not os.path.lexists(folder / VERIFICATION_FILE):
         return None
@@ -219,7 +219,7 @@ def read_board(path: Path) -> Board:
     Raises:
         EntryError: The file is missing, too large, no JSON, or not a board; every problem is named.
     """
-    from lmms_aes_tasks.leaderboard.schema import Board
+    from lmms_aes_tasks.board.schema import Board
 
     remedy = "Write it with `lmms-aes leaderboard merge`."
     content = read_named(path, MAX_BOARD_BYTES, remedy)

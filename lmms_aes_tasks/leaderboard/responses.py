@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lmms_aes_tasks.leaderboard.digests import canonical_json
-from lmms_aes_tasks.leaderboard.errors import EntryError
+from lmms_aes_tasks.board.digests import canonical_json
+from lmms_aes_tasks.board.errors import EntryError
+from lmms_aes_tasks.board.schema import ResponsesFile
 from lmms_aes_tasks.leaderboard.safe_reading import (
     MAX_LINE_BYTES,
     MAX_ROWS,
@@ -19,7 +20,6 @@ from lmms_aes_tasks.leaderboard.safe_reading import (
     printable,
     strict_json,
 )
-from lmms_aes_tasks.leaderboard.schema import ResponsesFile
 
 FOLDER = "responses"
 MAX_RESPONSE_CHARS = 1_000_000

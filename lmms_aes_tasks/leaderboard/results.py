@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from lmms_aes_tasks.board.digests import ids_sha256, lines_sha256
+from lmms_aes_tasks.board.schema import Metric, PromptUse, ResponsesFile, TaskResult
 from lmms_aes_tasks.leaderboard.benchmarks import Figures
-from lmms_aes_tasks.leaderboard.digests import ids_sha256, lines_sha256
-from lmms_aes_tasks.leaderboard.schema import Metric, PromptUse, ResponsesFile, TaskResult
 from lmms_aes_tasks.leaderboard.tasks import Task, expected_items
 
 

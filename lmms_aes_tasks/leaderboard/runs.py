@@ -17,8 +17,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from lmms_aes_tasks.board.schema import Versions, is_day
 from lmms_aes_tasks.leaderboard.safe_reading import looks_local
-from lmms_aes_tasks.leaderboard.schema import Versions, is_day
 from lmms_aes_tasks.leaderboard.tasks import Task, known_tasks
 from lmms_aes_tasks.records import SourceError, bulleted
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
-from lmms_aes_tasks.leaderboard.errors import CorruptError, EntryError
+from lmms_aes_tasks.board.errors import CorruptError, EntryError
 
 MAX_JSON_BYTES = 8 * 1024 * 1024
 """`entry.json` of every task of ours is well below one megabyte."""

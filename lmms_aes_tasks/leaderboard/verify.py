@@ -15,24 +15,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lmms_aes_tasks import __version__, critiquecanvas
-from lmms_aes_tasks.leaderboard import embedding
-from lmms_aes_tasks.leaderboard.benchmarks import Adapter, Figures, Read, adapter_of
-from lmms_aes_tasks.leaderboard.build import TOLERANCE
-from lmms_aes_tasks.leaderboard.data import Data, data_of
-from lmms_aes_tasks.leaderboard.digests import lines_sha256, response_digest
-from lmms_aes_tasks.leaderboard.errors import CorruptError, EntryError
-from lmms_aes_tasks.leaderboard.reading import check_folder, read_entry, unnamed_files
-from lmms_aes_tasks.leaderboard.responses import Row, path_of, read_rows
-from lmms_aes_tasks.leaderboard.results import result_of
-from lmms_aes_tasks.leaderboard.runs import DECODING_KEYS, setting_keys, versions
-from lmms_aes_tasks.leaderboard.safe_reading import (
-    MAX_TOTAL_BYTES,
-    check_sizes,
-    file_facts,
-    printable,
-)
-from lmms_aes_tasks.leaderboard.schema import (
+from lmms_aes_tasks import __version__
+from lmms_aes_tasks.board.digests import lines_sha256, response_digest
+from lmms_aes_tasks.board.errors import CorruptError, EntryError
+from lmms_aes_tasks.board.schema import (
     ENTRY_FILE,
     Entry,
     Finding,
@@ -42,6 +28,21 @@ from lmms_aes_tasks.leaderboard.schema import (
     is_day,
     is_future,
     today,
+)
+from lmms_aes_tasks.critiquecanvas import items as critiquecanvas
+from lmms_aes_tasks.critiquecanvas import late as embedding
+from lmms_aes_tasks.leaderboard.benchmarks import Adapter, Figures, Read, adapter_of
+from lmms_aes_tasks.leaderboard.build import TOLERANCE
+from lmms_aes_tasks.leaderboard.data import Data, data_of
+from lmms_aes_tasks.leaderboard.reading import check_folder, read_entry, unnamed_files
+from lmms_aes_tasks.leaderboard.responses import Row, path_of, read_rows
+from lmms_aes_tasks.leaderboard.results import result_of
+from lmms_aes_tasks.leaderboard.runs import DECODING_KEYS, setting_keys, versions
+from lmms_aes_tasks.leaderboard.safe_reading import (
+    MAX_TOTAL_BYTES,
+    check_sizes,
+    file_facts,
+    printable,
 )
 from lmms_aes_tasks.leaderboard.tasks import Task, expected_items, known_tasks
 from lmms_aes_tasks.records import SourceError, atomic_path

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from lmms_aes_tasks import critique_judge
+from lmms_aes_tasks.critiquecanvas import judge as critique_judge
 from tests.cli.conftest import call
 from tests.critiques import REFERENCE, by_digit, candidates_of, make_data, verdict, write_lines, write_responses
 from tests.loopback import Reply, Server, running_server

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from lmms_aes_tasks.board.schema import Entry, Verification
 from lmms_aes_tasks.cli.app import run
-from lmms_aes_tasks.leaderboard.schema import Entry, Verification
 from tests.cli.conftest import call
 from tests.leaderboard import runs
 

@@ -11,10 +11,10 @@ import pytest
 import yaml
 from typer.testing import CliRunner, Result
 
+from lmms_aes_tasks.board.errors import LeaderboardError
+from lmms_aes_tasks.board.schema import BoardRow, Metric
 from lmms_aes_tasks.cli.leaderboard import app
-from lmms_aes_tasks.leaderboard.errors import LeaderboardError
 from lmms_aes_tasks.leaderboard.reading import read_board
-from lmms_aes_tasks.leaderboard.schema import BoardRow, Metric
 from tests.leaderboard.entries import entry_of, result, submit, vab_rows, write_entry
 
 

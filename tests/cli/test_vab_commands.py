@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from lmms_aes_tasks.utils.permutations import trial_permutations
-from lmms_aes_tasks.vab import process_results
+from lmms_aes_tasks.vab.task import process_results
 from tests.cli.conftest import call
 
 ORACLE = json.loads((Path(__file__).parents[1] / "data/vab.json").read_text("utf-8"))["scoring"]

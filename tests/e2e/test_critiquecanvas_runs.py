@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from lmms_aes_tasks.cli.app import app
-from lmms_aes_tasks.critiquecanvas import EMBEDDING_METRICS, METRICS
+from lmms_aes_tasks.critiquecanvas.items import EMBEDDING_METRICS, METRICS
 from tests.e2e.conftest import Launched
 from tests.encoders import EncoderFolders
 

@@ -6,8 +6,8 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
+from lmms_aes_tasks.board.schema import Board, BoardRow, Finding, Metric, Status
 from lmms_aes_tasks.leaderboard.published_rows import published_rows
-from lmms_aes_tasks.leaderboard.schema import Board, BoardRow, Finding, Metric, Status
 
 HOSTILE_NAMES = (
     "<script>window.hacked=1</script>",

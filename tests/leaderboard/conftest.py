@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 import zstandard
 
+from lmms_aes_tasks.board.schema import Board
 from lmms_aes_tasks.leaderboard.build import Wanted, build
 from lmms_aes_tasks.leaderboard.page import site_files
-from lmms_aes_tasks.leaderboard.schema import Board
 from tests.leaderboard import runs
 from tests.leaderboard.board_example import board, hostile_board
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import zstandard
 
-from lmms_aes_tasks.leaderboard.schema import (
+from lmms_aes_tasks.board.schema import (
     Entry,
     Finding,
     Metric,

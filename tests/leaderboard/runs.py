@@ -9,9 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lmms_aes_tasks import critiquecanvas, sources, vab
+from lmms_aes_tasks import sources
+from lmms_aes_tasks.critiquecanvas import task as critiquecanvas
 from lmms_aes_tasks.leaderboard.tasks import TASKS_PATH, _merged, known_tasks
 from lmms_aes_tasks.utils.permutations import trial_permutations
+from lmms_aes_tasks.vab import task as vab
 
 Document = Mapping[str, Any]
 Reply = Callable[[Document], str]

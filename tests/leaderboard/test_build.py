@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 import zstandard
 
+from lmms_aes_tasks.board.errors import BuildError
+from lmms_aes_tasks.board.schema import Entry
 from lmms_aes_tasks.leaderboard.build import Wanted, build
-from lmms_aes_tasks.leaderboard.errors import BuildError
-from lmms_aes_tasks.leaderboard.schema import Entry
 from lmms_aes_tasks.predictions import PredictionError
 from lmms_aes_tasks.records import SourceError
 from tests import fineartbench_data

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from sacrebleu.metrics import BLEU
 
+from lmms_aes_tasks.board.errors import LeaderboardError
+from lmms_aes_tasks.board.schema import PromptUse, TaskResult, Versions
 from lmms_aes_tasks.leaderboard.compare import Comparison, Difference, bonferroni, compare_entries
-from lmms_aes_tasks.leaderboard.errors import LeaderboardError
-from lmms_aes_tasks.leaderboard.schema import PromptUse, TaskResult, Versions
 from lmms_aes_tasks.utils import text_metrics
 from tests.leaderboard.entries import (
     Rows,

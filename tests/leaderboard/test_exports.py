@@ -14,7 +14,8 @@ from huggingface_hub import EvalResultEntry, ModelCardData, parse_eval_result_en
 from huggingface_hub.repocard_data import model_index_to_eval_results
 from jsonschema import Draft7Validator
 
-from lmms_aes_tasks.leaderboard.errors import LeaderboardError
+from lmms_aes_tasks.board.errors import LeaderboardError
+from lmms_aes_tasks.board.schema import BoardRow, Metric
 from lmms_aes_tasks.leaderboard.exports import (
     CSV_COLUMNS,
     Export,
@@ -28,7 +29,6 @@ from lmms_aes_tasks.leaderboard.exports import (
 )
 from lmms_aes_tasks.leaderboard.headlines import best_row, headline_of
 from lmms_aes_tasks.leaderboard.merge import find_entry, rows_of
-from lmms_aes_tasks.leaderboard.schema import BoardRow, Metric
 from tests.leaderboard.entries import entry_of, result, vab_rows, write_entry
 
 THIRD = 1 / 3

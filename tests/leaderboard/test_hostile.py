@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 import zstandard
 
+from lmms_aes_tasks.board.errors import CorruptError, EntryError
 from lmms_aes_tasks.leaderboard import safe_reading
-from lmms_aes_tasks.leaderboard.errors import CorruptError, EntryError
 from lmms_aes_tasks.leaderboard.safe_reading import compressed_lines, open_inside, printable, strict_json
 from lmms_aes_tasks.leaderboard.verify import verify_entry
 from tests.leaderboard.conftest import edit_entry, edit_lines, put_content, read_entry

@@ -13,12 +13,12 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lmms_aes_tasks.board.errors import LeaderboardError
+from lmms_aes_tasks.board.schema import Board, BoardRow, Finding, Metric, PromptUse
 from lmms_aes_tasks.leaderboard import merge as merging
-from lmms_aes_tasks.leaderboard.errors import LeaderboardError
 from lmms_aes_tasks.leaderboard.merge import board_of, board_text, find_entry, merge_submissions, write_board
 from lmms_aes_tasks.leaderboard.reading import read_board, task_rows
 from lmms_aes_tasks.leaderboard.safe_reading import strict_json
-from lmms_aes_tasks.leaderboard.schema import Board, BoardRow, Finding, Metric, PromptUse
 from tests.leaderboard.entries import FLAG, context_rows, digest, entry_of, result, submit, write_entry
 
 

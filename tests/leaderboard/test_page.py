@@ -13,8 +13,9 @@ import typer
 from lxml import html
 from typer.testing import CliRunner, Result
 
+from lmms_aes_tasks.board.errors import LeaderboardError
+from lmms_aes_tasks.board.schema import Board, BoardRow, Metric
 from lmms_aes_tasks.cli.leaderboard_page import page as page_command
-from lmms_aes_tasks.leaderboard.errors import LeaderboardError
 from lmms_aes_tasks.leaderboard.page import (
     MARKER,
     commands,
@@ -27,7 +28,6 @@ from lmms_aes_tasks.leaderboard.page_plots import cross_points, gold_yes_rate
 from lmms_aes_tasks.leaderboard.page_tables import best_cells, entry_path
 from lmms_aes_tasks.leaderboard.page_text import number, shown, slug
 from lmms_aes_tasks.leaderboard.reading import read_board
-from lmms_aes_tasks.leaderboard.schema import Board, BoardRow, Metric
 from tests.leaderboard.board_example import HOSTILE_NAMES, board, figure, run, share
 
 PAGES = {"contextcanvas", "critiquecanvas", "vab", "fineartbench"}

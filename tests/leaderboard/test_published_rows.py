@@ -1,4 +1,4 @@
-"""The papers' rows: held against the files in `published/`, and the files' percents against fractions by hand."""
+"""The papers' rows: held against the files of their figures, and the files' percents against fractions by hand."""
 
 from __future__ import annotations
 
@@ -9,15 +9,18 @@ from typing import Any
 
 import pytest
 
-from lmms_aes_tasks.leaderboard import published_rows as module
-from lmms_aes_tasks.leaderboard.published_rows import published_rows, same_name
-from lmms_aes_tasks.leaderboard.schema import Board, BoardRow
+from lmms_aes_tasks.board.schema import Board, BoardRow
+from lmms_aes_tasks.critiquecanvas.published import same_name
+from lmms_aes_tasks.leaderboard.published_rows import published_rows
 
 ROWS = published_rows()
+PACKAGE = Path(__file__).parents[2] / "lmms_aes_tasks"
 
 
 def raw(name: str) -> dict[str, Any]:
-    content: dict[str, Any] = json.loads((Path(module.PUBLISHED) / f"{name}.json").read_text(encoding="utf-8"))
+    benchmark, _, part = name.partition("_")
+    path = PACKAGE / benchmark / ("published_" * bool(part) + (part or "published") + ".json")
+    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return content
 
 

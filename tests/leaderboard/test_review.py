@@ -12,10 +12,10 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lmms_aes_tasks.board.errors import LeaderboardError
+from lmms_aes_tasks.board.schema import Metric
 from lmms_aes_tasks.leaderboard import comment
-from lmms_aes_tasks.leaderboard.errors import LeaderboardError
 from lmms_aes_tasks.leaderboard.review import MAX_REVIEW_CHARS, Changed, cell, changed_entries, review
-from lmms_aes_tasks.leaderboard.schema import Metric
 from tests.leaderboard.entries import submit
 
 ROOT = Path(__file__).parents[2]

@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from lmms_aes_tasks.leaderboard.digests import canonical_json, ids_sha256, per_item_sha256
+from lmms_aes_tasks.board.digests import canonical_json, ids_sha256, per_item_sha256
+from lmms_aes_tasks.board.schema import Entry, Metric, json_schema
 from lmms_aes_tasks.leaderboard.safe_reading import strict_json
-from lmms_aes_tasks.leaderboard.schema import Entry, Metric, json_schema
 from tests.leaderboard.conftest import read_entry
 
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False, width=64).filter(lambda number: len(repr(number)) <= 30)

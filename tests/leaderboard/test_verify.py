@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from lmms_aes_tasks.board.digests import response_digest
+from lmms_aes_tasks.board.errors import EntryError
+from lmms_aes_tasks.board.schema import Verification
 from lmms_aes_tasks.leaderboard.build import Wanted, build
-from lmms_aes_tasks.leaderboard.digests import response_digest
-from lmms_aes_tasks.leaderboard.errors import EntryError
-from lmms_aes_tasks.leaderboard.schema import Verification
 from lmms_aes_tasks.leaderboard.verify import verify_entry, write_verification
 from lmms_aes_tasks.records import SourceError
 from tests.encoders import EncoderFolders
@@ -358,7 +358,7 @@ def test_critiques_with_and_without_their_references(critiques: tuple[Path, Path
 
 @pytest.mark.usefixtures("of_twelve")
 def test_wordnet_is_missing(critiques: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from lmms_aes_tasks import critiquecanvas
+    from lmms_aes_tasks.critiquecanvas import items as critiquecanvas
     from lmms_aes_tasks.utils.wordnet import WordNetError
 
     out, data = critiques
@@ -450,7 +450,7 @@ def test_embedding_metrics_where_the_encoders_are(
 
 
 def test_a_day_to_come(entry: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lmms_aes_tasks.leaderboard.schema.today", lambda: "2026-01-31")
+    monkeypatch.setattr("lmms_aes_tasks.board.schema.today", lambda: "2026-01-31")
     monkeypatch.setattr("lmms_aes_tasks.leaderboard.verify.today", lambda: "2026-01-31")
     edit_entry(entry, lambda own: own.update(date="2026-02-01"))  # somewhere it is tomorrow already
     assert verify_entry(entry).status == "recomputed"

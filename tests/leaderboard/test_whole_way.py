@@ -12,7 +12,8 @@ import pytest
 import yaml
 from lxml import html
 
-from lmms_aes_tasks.critiquecanvas import EMBEDDING_METRICS
+from lmms_aes_tasks.board.schema import VERIFICATION_FILE, Board, BoardRow, Entry
+from lmms_aes_tasks.critiquecanvas.items import EMBEDDING_METRICS
 from lmms_aes_tasks.leaderboard import page_plots
 from lmms_aes_tasks.leaderboard.build import Wanted, build
 from lmms_aes_tasks.leaderboard.compare import Comparison, compare_entries
@@ -23,7 +24,6 @@ from lmms_aes_tasks.leaderboard.page import write_site
 from lmms_aes_tasks.leaderboard.page_tables import best_cells, entry_path, families_of
 from lmms_aes_tasks.leaderboard.page_text import BENCHMARKS, BREAKDOWN_TEXT, METRIC_TEXT
 from lmms_aes_tasks.leaderboard.reading import read_board
-from lmms_aes_tasks.leaderboard.schema import VERIFICATION_FILE, Board, BoardRow, Entry
 from lmms_aes_tasks.leaderboard.verify import verify_entry, write_verification
 from tests.encoders import EncoderFolders
 from tests.leaderboard import runs

@@ -16,9 +16,7 @@ from lmms_aes_tasks.utils.critique_style import (
     style_row,
 )
 
-PUBLISHED = json.loads(
-    (Path(__file__).parents[2] / "lmms_aes_tasks/leaderboard/published/critiquecanvas.json").read_text("utf-8")
-)
+PUBLISHED = json.loads((Path(__file__).parents[2] / "lmms_aes_tasks/critiquecanvas/published.json").read_text("utf-8"))
 
 # (prediction, reference, instruction); words, dimensions and mentions counted by hand
 ITEMS = [

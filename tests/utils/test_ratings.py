@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 from sklearn.metrics import cohen_kappa_score
 
-from lmms_aes_tasks.critique_ratings import read_ratings
+from lmms_aes_tasks.critiquecanvas.ratings import read_ratings
 from lmms_aes_tasks.records import SourceError
 from lmms_aes_tasks.utils.ratings import (
     CRITERIA,

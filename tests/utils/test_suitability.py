@@ -18,9 +18,7 @@ from lmms_aes_tasks.utils.significance import bootstrap_interval
 from lmms_aes_tasks.utils.suitability import SUITABILITY_METRICS, Decision, suitability_score, suitability_scores
 
 ORACLE = json.loads((Path(__file__).parents[1] / "data/contextcanvas_counts.json").read_text("utf-8"))
-PUBLISHED = json.loads(
-    (Path(__file__).parents[2] / "lmms_aes_tasks/leaderboard/published/contextcanvas.json").read_text("utf-8")
-)
+PUBLISHED = json.loads((Path(__file__).parents[2] / "lmms_aes_tasks/contextcanvas/published.json").read_text("utf-8"))
 GOLD_YES, GOLD_NO = 111, 180
 
 

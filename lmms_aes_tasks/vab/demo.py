@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lmms_aes_tasks.demo.photographs import photograph
+from lmms_aes_tasks.demo.renderings import as_illustration, as_painting, as_photograph
 from lmms_aes_tasks.records import RecordSchema, import_file
 from lmms_aes_tasks.utils.images import load_image
 
@@ -63,27 +64,6 @@ DEGRADATIONS: Mapping[str, Callable[[Image.Image, float], Image.Image]] = {
     "crop": _crop,
 }
 """Each takes a picture and a strength in [0, 1]; even 0 is a visible fault."""
-
-
-def as_photograph(image: Image.Image) -> Image.Image:
-    """The picture as it is."""
-    return image
-
-
-def as_painting(image: Image.Image) -> Image.Image:
-    """Flat patches, as a brush leaves them."""
-    from PIL import ImageEnhance, ImageFilter
-
-    return ImageEnhance.Color(image.filter(ImageFilter.ModeFilter(9))).enhance(1.4)
-
-
-def as_illustration(image: Image.Image) -> Image.Image:
-    """Few colours and dark outlines, as in a comic."""
-    from PIL import ImageChops, ImageFilter, ImageOps
-
-    flat = ImageOps.posterize(image.filter(ImageFilter.MedianFilter(5)), 2)
-    outline = ImageOps.invert(ImageOps.grayscale(image.filter(ImageFilter.FIND_EDGES)))
-    return ImageChops.multiply(flat, outline.convert("RGB"))
 
 
 _DOMAINS: Mapping[str, Callable[[Image.Image], Image.Image]] = {

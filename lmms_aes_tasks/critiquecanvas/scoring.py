@@ -15,15 +15,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lmms_aes_tasks.critiquecanvas import (
+from lmms_aes_tasks.critiquecanvas.items import (
     EMBEDDING_METRICS,
     LEXICAL_METRICS,
     METRICS,
-    SCHEMA,
     CritiqueItem,
     lexicon,
     score_critique,
 )
+from lmms_aes_tasks.critiquecanvas.task import SCHEMA
 from lmms_aes_tasks.records import IMAGES_COLUMN, Import, canonical_rows, file_stream, image_bytes, is_canonical
 from lmms_aes_tasks.utils.critique_style import STYLE_METRICS, style_columns
 from lmms_aes_tasks.utils.embeddings import Progress
@@ -330,7 +330,7 @@ def paired_difference(first: Scored, second: Scored, metric: str, resamples: int
 
 def per_item(scored: Scored) -> Iterator[dict[str, Any]]:
     """One object an item: its record and its embedding values, by id."""
-    from lmms_aes_tasks.critiquecanvas import record_of
+    from lmms_aes_tasks.critiquecanvas.items import record_of
 
     for place, item in enumerate(scored.items):
         values = {name: finite(float(column[place])) for name, column in scored.embedded.items()}
@@ -350,7 +350,7 @@ def embed_all(
     Returns:
         By metric its value by id; by metric its encoder; by metric why it was not computed; images that do not decode.
     """
-    from lmms_aes_tasks.critique_embeddings import EmbeddingCase, embed, embedding_store, encoders_in_environment
+    from lmms_aes_tasks.critiquecanvas.encoders import EmbeddingCase, embed, embedding_store, encoders_in_environment
     from lmms_aes_tasks.utils.embeddings import EncoderError
 
     values: dict[str, dict[str, float]] = {}
@@ -387,7 +387,7 @@ def score_model(
     Raises:
         WordNetError: WordNet is missing.
     """
-    from lmms_aes_tasks.critiquecanvas import critique_text
+    from lmms_aes_tasks.critiquecanvas.items import critique_text
 
     items = score_critiques(answered, processes, Progress(shown, "lexical"))
     texts = [(case, critique_text(response)) for case, response in answered]

@@ -15,9 +15,11 @@ from PIL import Image
 from rouge_score.rouge_scorer import RougeScorer
 from sacrebleu.metrics.bleu import BLEU
 
-from lmms_aes_tasks import critique_scoring, sources
-from lmms_aes_tasks.critique_scoring import read_cases, score_critiques, score_model
-from lmms_aes_tasks.critiquecanvas import EMBEDDING_METRICS, METRICS, SCHEMA, process_results
+from lmms_aes_tasks import sources
+from lmms_aes_tasks.critiquecanvas import scoring as critique_scoring
+from lmms_aes_tasks.critiquecanvas.items import EMBEDDING_METRICS, METRICS
+from lmms_aes_tasks.critiquecanvas.scoring import read_cases, score_critiques, score_model
+from lmms_aes_tasks.critiquecanvas.task import SCHEMA, process_results
 from lmms_aes_tasks.records import import_file
 from lmms_aes_tasks.utils.critique_style import STYLE_METRICS
 from tests.cli.conftest import call

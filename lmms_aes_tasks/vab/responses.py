@@ -17,7 +17,7 @@ from lmms_aes_tasks.predictions import PredictionError
 from lmms_aes_tasks.records import RECORD_SUFFIXES, SourceError, bulleted, read_labels, read_records, records_file
 from lmms_aes_tasks.utils.permutations import TRIALS, trial_permutations
 from lmms_aes_tasks.utils.selection import QUESTIONS, Trial
-from lmms_aes_tasks.vab import (
+from lmms_aes_tasks.vab.task import (
     MAX_IMAGES,
     MIN_IMAGES,
     PROMPT_TYPES,

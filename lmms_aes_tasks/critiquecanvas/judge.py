@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from lmms_aes_tasks.critiquecanvas import critique_text
+from lmms_aes_tasks.critiquecanvas.items import critique_text
 from lmms_aes_tasks.predictions import PredictionError
 from lmms_aes_tasks.records import IMAGES_COLUMN, bulleted
 from lmms_aes_tasks.settings import PROMPTS

@@ -13,39 +13,45 @@ import yaml
 from loguru import logger
 from PIL import Image
 
-from lmms_aes_tasks import critique_embeddings, critiquecanvas, sources
-from lmms_aes_tasks.critique_embeddings import (
-    NOT_COMPUTED,
+from lmms_aes_tasks import sources
+from lmms_aes_tasks.critiquecanvas import encoders as critique_embeddings
+from lmms_aes_tasks.critiquecanvas import task as critiquecanvas
+from lmms_aes_tasks.critiquecanvas.encoders import (
     EmbeddingCase,
     Encoders,
-    aggregate,
     embed,
     encoders_in_environment,
     locate_encoder,
 )
-from lmms_aes_tasks.critiquecanvas import (
+from lmms_aes_tasks.critiquecanvas.in_run import NOT_COMPUTED, aggregate
+from lmms_aes_tasks.critiquecanvas.items import (
     EMBEDDING_METRICS,
+    LEXICAL_METRICS,
     METRICS,
-    SCHEMA,
     CritiqueText,
-    count_cases,
     critique_text,
+    item_of_record,
+)
+from lmms_aes_tasks.critiquecanvas.scoring import Scored, metric_score
+from lmms_aes_tasks.critiquecanvas.task import (
+    SCHEMA,
+    count_cases,
     doc_to_messages,
     doc_to_target,
     doc_to_text,
     doc_to_visual,
-    item_of_record,
-    lexical_and_style,
+    lexical_or_style,
     normalise_critique,
     process_results,
 )
 from lmms_aes_tasks.records import SourceError, import_file, read_labels
+from lmms_aes_tasks.utils.critique_style import STYLE_METRICS
 from lmms_aes_tasks.utils.embeddings import EncoderError
 from lmms_aes_tasks.utils.vector_store import VectorStore
 from tests.critique_texts import HARD
 from tests.encoders import LAYERS, EncoderFolders
 
-YAMLS = Path(critiquecanvas.__file__).parent / "task_yamls/critiquecanvas"
+YAMLS = Path(critiquecanvas.__file__).parents[1] / "task_yamls/critiquecanvas"
 HUMAN = {"from": "human", "value": "<image>\nJudge the light."}
 GPT = {"from": "gpt", "value": "Soft light falls from the left."}
 
@@ -268,7 +274,7 @@ def test_every_text_has_a_record(response: str) -> None:
     if not critique_text(response):
         assert record["empty"] is True
         assert (record["rouge_l"], record["meteor"], record["words"]) == (0, 0, 0)
-        values = lexical_and_style([results["bleu"]])
+        values = {name: lexical_or_style([results["bleu"]], name) for name in (*LEXICAL_METRICS, *STYLE_METRICS)}
         assert (values["bleu"], values["rouge_l"], values["meteor"], values["empty_rate"]) == (0, 0, 0, 1)
 
 
@@ -319,10 +325,13 @@ def test_the_yaml_names_every_metric_once() -> None:
     assert list(listed) == list(METRICS)
     assert listed == {name: f"lmms_aes_tasks.critiquecanvas.aggregate_{name}" for name in METRICS}
     items = [process_results(document(id=f"c{n}"), ["Soft light falls."])["bleu"] for n in range(3)]
+    scored = Scored(tuple(items), {}, {}, {})
     for name in METRICS:
         if name not in EMBEDDING_METRICS:
             function = getattr(critiquecanvas, f"aggregate_{name}")
-            assert function(items) == lexical_and_style(items)[name] == function(items[::-1])
+            assert (
+                function(items) == function(items[::-1]) == pytest.approx(metric_score(scored, name).value, abs=1e-12)
+            )
 
 
 @pytest.fixture
@@ -332,9 +341,7 @@ def cards(monkeypatch: pytest.MonkeyPatch, folder: Path, tmp_path: Path) -> Any:
     monkeypatch.setenv("LMMS_AES_DATA", str(tmp_path / "data"))
     monkeypatch.setenv("LMMS_AES_CACHE", str(tmp_path / "cache"))
     import_file(folder, tmp_path / "data/critiquecanvas/critiquecanvas.parquet", SCHEMA)
-    critique_embeddings._dataset.cache_clear()
     yield datasets.Dataset.from_list(json.loads((YAMLS / "card.json").read_text("utf-8")))
-    critique_embeddings._dataset.cache_clear()
 
 
 def test_documents_know_their_source_and_domain(cards: Any) -> None:
@@ -364,7 +371,7 @@ def log() -> Any:
     logger.remove(handle)
 
 
-TEXTS = [CritiqueText(f"c{n}", "critiquecanvas", f"Light number {n}.") for n in range(4)]
+TEXTS = [CritiqueText(f"c{n}", "critiquecanvas", f"Light number {n}.", f"Soft light, number {n}.") for n in range(4)]
 
 
 def test_a_run_computes_embeddings_with_images_reopened_by_id(

@@ -13,8 +13,8 @@ import pytest
 import yaml
 from PIL import Image
 
-from lmms_aes_tasks import contextcanvas
-from lmms_aes_tasks.contextcanvas import (
+from lmms_aes_tasks.contextcanvas import task as contextcanvas
+from lmms_aes_tasks.contextcanvas.task import (
     PROMPT_ID,
     Settings,
     count_cases,
@@ -30,7 +30,7 @@ from lmms_aes_tasks.settings import read_settings
 from lmms_aes_tasks.utils.answers import PARSER_VERSION
 from lmms_aes_tasks.utils.suitability import SUITABILITY_METRICS, Decision
 
-YAML = Path(contextcanvas.__file__).parent / "task_yamls/contextcanvas/contextcanvas.yaml"
+YAML = Path(contextcanvas.__file__).parents[1] / "task_yamls/contextcanvas/contextcanvas.yaml"
 RED, BLUE = (255, 0, 0), (0, 0, 255)
 
 

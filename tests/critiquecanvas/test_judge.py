@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from lmms_aes_tasks import critique_judge as judge
+from lmms_aes_tasks.critiquecanvas import judge
 from lmms_aes_tasks.predictions import PredictionError
 from lmms_aes_tasks.sources import SourceCard, load
 from lmms_aes_tasks.utils.prompts import Prompt

@@ -10,8 +10,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from lmms_aes_tasks import fineartbench, fineartbench_files
-from lmms_aes_tasks.fineartbench import (
+from lmms_aes_tasks.fineartbench import files as fineartbench_files
+from lmms_aes_tasks.fineartbench import task as fineartbench
+from lmms_aes_tasks.fineartbench.files import join_pairs, judgements_of, same_pairs
+from lmms_aes_tasks.fineartbench.prompts import prompt_name
+from lmms_aes_tasks.fineartbench.task import (
     Settings,
     doc_to_messages,
     doc_to_text,
@@ -20,7 +23,6 @@ from lmms_aes_tasks.fineartbench import (
     process_results_global,
     process_results_instance,
 )
-from lmms_aes_tasks.fineartbench_files import join_pairs, judgements_of, same_pairs
 from lmms_aes_tasks.plugin import TASKS_PATH
 from lmms_aes_tasks.records import SourceError
 from lmms_aes_tasks.utils.images import comparison_figure
@@ -329,9 +331,9 @@ def test_a_recorded_transcript_stands_for_its_rounds(doc: dict[str, Any]) -> Non
 def test_the_prompt_is_told_from_what_was_given(doc: dict[str, Any]) -> None:
     import hashlib
 
-    base = (Path(fineartbench.__file__).parent / "prompts/fineartbench-base-1.txt").read_text("utf-8").rstrip("\n")
+    base = (Path(fineartbench.__file__).parents[1] / "prompts/fineartbench-base-1.txt").read_text("utf-8").rstrip("\n")
     digest = hashlib.sha256(base.encode()).hexdigest()
-    assert fineartbench.prompt_name(doc_to_text(doc)) == f"fineartbench-base-1 sha256:{digest}"
+    assert prompt_name(doc_to_text(doc)) == f"fineartbench-base-1 sha256:{digest}"
     for kwargs, name in (
         ({"prompt": "cot"}, "fineartbench-cot-1"),
         ({"prompt": "artcot"}, "fineartbench-artcot-1"),
@@ -339,8 +341,8 @@ def test_the_prompt_is_told_from_what_was_given(doc: dict[str, Any]) -> None:
         ({"source": False, "separate_images": True}, "fineartbench-base-1 without source"),
         ({"prompt": "artcot", "analyzer": False}, "fineartbench-artcot-1 without analyzer"),
     ):
-        assert fineartbench.prompt_name(doc_to_text(doc, kwargs)).split(" sha256:")[0] == name
-    assert fineartbench.prompt_name("Which is better?") == "other"
+        assert prompt_name(doc_to_text(doc, kwargs)).split(" sha256:")[0] == name
+    assert prompt_name("Which is better?") == "other"
 
 
 # -- scoring ----------------------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """CritiqueCanvas: long critiques beside a reference (AesCanvas, III.B-C, S2.1.2, S2.3.2, S2.4, S3.2.1).
 
 Documents, messages, record and metrics. The prompt is the record's own instruction; the model writes a critique, which
-is set beside one reference. What needs neural encoders is in `critique_embeddings`.
+is set beside one reference. `items` has what is kept of a critique, `encoders` what needs neural encoders.
 """
 
 from __future__ import annotations
@@ -9,19 +9,27 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lmms_aes_tasks import sources
+from lmms_aes_tasks.critiquecanvas.items import (
+    EMBEDDING_METRICS,
+    LEXICAL_METRICS,
+    METRICS,
+    CritiqueItem,
+    CritiqueText,
+    critique_text,
+    lexicon,
+    record_of,
+    score_critique,
+)
 from lmms_aes_tasks.records import IMAGES_COLUMN, Field, RecordSchema, as_list
 from lmms_aes_tasks.settings import read_settings
-from lmms_aes_tasks.utils.answers import strip_reasoning
-from lmms_aes_tasks.utils.critique_style import STYLE_METRICS, CritiqueStyle, critique_style, style_statistic
-from lmms_aes_tasks.utils.dimensions import DIMENSIONS, triggers
+from lmms_aes_tasks.utils.critique_style import style_statistic
 from lmms_aes_tasks.utils.images import Fit, fit_image, load_image
-from lmms_aes_tasks.utils.text_metrics import BleuStatistics, LexicalScores, corpus_bleu, lexical_scores
-from lmms_aes_tasks.utils.unicode_text import well_formed
-from lmms_aes_tasks.utils.wordnet import Lexicon, WordNetError, load_wordnet
+from lmms_aes_tasks.utils.text_metrics import corpus_bleu
+from lmms_aes_tasks.utils.wordnet import WordNetError
 
 if TYPE_CHECKING:
     import datasets
@@ -151,20 +159,6 @@ SCHEMA = RecordSchema(
 )
 
 
-def nltk_folder() -> Any:
-    """Where `lmms-aes data fetch wordnet` puts the corpus."""
-    return sources.cache_root() / "nltk_data"
-
-
-def lexicon() -> Lexicon:
-    """WordNet for METEOR.
-
-    Raises:
-        WordNetError: It is missing or incomplete.
-    """
-    return load_wordnet(nltk_folder())
-
-
 def documents(cards: datasets.Dataset) -> datasets.Dataset:
     """`process_docs`: the documents, each with the name of the data set that it is from (`source`).
 
@@ -254,113 +248,6 @@ def doc_to_target(doc: Mapping[str, Any]) -> str:
 # -- Scoring ----------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class CritiqueItem:
-    """What one critique adds to the lexical metrics and the style statistics.
-
-    Attributes:
-        id: Id of the record.
-        domain: Its domain; empty when it names none.
-        lexical: BLEU statistics, ROUGE-L, METEOR.
-        style: Length and dimensions.
-    """
-
-    id: str
-    domain: str
-    lexical: LexicalScores
-    style: CritiqueStyle
-
-    def __str__(self) -> str:
-        return self.id
-
-
-@dataclass(frozen=True)
-class CritiqueText:
-    """One critique for the encoders; its reference and image are looked up by id.
-
-    Attributes:
-        id: Id of the record.
-        source: Name of the data set.
-        text: The critique, reasoning removed.
-    """
-
-    id: str
-    source: str
-    text: str
-
-    def __str__(self) -> str:
-        return self.id
-
-
-def critique_text(response: str) -> str:
-    """What is scored of a response: reasoning removed, half surrogate pairs replaced, space around it cut.
-
-    >>> critique_text("<think>Blue?</think> A calm scene. ")
-    'A calm scene.'
-    """
-    return strip_reasoning(well_formed(response)).strip()
-
-
-def score_critique(
-    critique_id: str, domain: str, response: str, reference: str, instruction: str, words: Lexicon
-) -> CritiqueItem:
-    """Lexical values and style of one response: the one path of harness, offline scorer and verifier."""
-    text = critique_text(response)
-    return CritiqueItem(
-        critique_id, domain, lexical_scores(text, reference, words), critique_style(text, reference, instruction)
-    )
-
-
-def record_of(item: CritiqueItem) -> dict[str, Any]:
-    """The readable record of an item, enough to add it up again; `item_of_record` reads it."""
-    return {
-        "id": item.id,
-        "domain": item.domain,
-        "bleu": item.lexical.bleu.as_list(),
-        "rouge_l": item.lexical.rouge_l,
-        "meteor": item.lexical.meteor,
-        **asdict(item.style),
-        "focus": list(item.style.focus),
-        "triggers": triggers().version,
-    }
-
-
-def item_of_record(record: Mapping[str, Any]) -> CritiqueItem:
-    """The item of a record.
-
-    Raises:
-        ValueError: A value is missing, or of the wrong kind or range.
-    """
-    try:
-        mentions = {str(name): record["mentions"][name] for name in record["mentions"]}
-        counts = (record["words"], record["reference_words"], *mentions.values())
-        focus = tuple(str(name) for name in record["focus"])
-        values = (record["rouge_l"], record["meteor"])
-        flags = (record["empty"], record["truncated"])
-        bleu = BleuStatistics.from_list(record["bleu"])
-        own_id, domain = record["id"], record["domain"]
-    except (KeyError, TypeError) as error:
-        raise ValueError(f"a record of critiquecanvas lacks {error}") from None
-    if not isinstance(own_id, str) or not isinstance(domain, str):
-        raise ValueError(f"id is {own_id!r} and domain {domain!r}: give texts")
-    if any(isinstance(count, bool) or not isinstance(count, int) or count < 0 for count in counts):
-        raise ValueError(f"word and trigger counts are {counts!r}: give whole numbers of at least 0")
-    unknown = sorted({*mentions, *focus} - set(DIMENSIONS))
-    if unknown:
-        raise ValueError(f"unknown dimension {', '.join(unknown)}: use {', '.join(DIMENSIONS)}")
-    if any(isinstance(v, bool) or not isinstance(v, (int, float)) or not 0 <= v <= 1 for v in values):
-        raise ValueError(f"rouge_l and meteor are {values!r}: give numbers from 0 to 1")
-    if not all(isinstance(flag, bool) for flag in flags):
-        raise ValueError(f"empty and truncated are {flags!r}: give true or false")
-    style = CritiqueStyle(counts[0], counts[1], mentions, focus, *flags)
-    return CritiqueItem(own_id, domain, LexicalScores(bleu, float(values[0]), float(values[1])), style)
-
-
-LEXICAL_METRICS = ("bleu", "rouge_l", "meteor")
-EMBEDDING_METRICS = ("bert_f1", "sbert_cos", "clip_cos")
-METRICS = (*LEXICAL_METRICS, *EMBEDDING_METRICS, *STYLE_METRICS)
-
-
 def process_results(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, Any]:
     """One document's record and, for each metric, its item.
 
@@ -372,7 +259,7 @@ def process_results(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str,
     item = score_critique(
         critique_id, str(doc["domain"]), response, str(doc["reference"]), str(doc["instruction"]), lexicon()
     )
-    text = CritiqueText(critique_id, source, critique_text(response))
+    text = CritiqueText(critique_id, source, critique_text(response), str(doc["reference"]))
     by_metric = {name: text if name in EMBEDDING_METRICS else item for name in METRICS}
     return {"record": record_of(item), **by_metric}
 
@@ -395,12 +282,6 @@ def lexical_or_style(items: Iterable[CritiqueItem], metric: str) -> float | None
     if metric in LEXICAL_METRICS:
         return _mean([getattr(item.lexical, metric) for item in ordered])
     return style_statistic([item.style for item in ordered], metric)
-
-
-def lexical_and_style(items: Iterable[CritiqueItem]) -> dict[str, float | None]:
-    """Every metric that needs no encoder; see `lexical_or_style`."""
-    kept = list(items)
-    return {metric: lexical_or_style(kept, metric) for metric in (*LEXICAL_METRICS, *STYLE_METRICS)}
 
 
 def aggregate_bleu(items: Iterable[CritiqueItem]) -> float | None:
@@ -454,7 +335,7 @@ def aggregate_truncated_rate(items: Iterable[CritiqueItem]) -> float | None:
 
 
 def _embedded(items: Iterable[CritiqueText], metric: str) -> float | str:
-    from lmms_aes_tasks.critique_embeddings import aggregate
+    from lmms_aes_tasks.critiquecanvas.in_run import aggregate
 
     return aggregate(sorted(items, key=lambda item: item.id), metric)
 

@@ -1,4 +1,4 @@
-"""Which encoders score critiques, where they are had from, and their metrics inside a run of the harness."""
+"""Which encoders score critiques, where they are had from, and the values that they give."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from lmms_aes_tasks import sources
-from lmms_aes_tasks.records import IMAGES_COLUMN
 from lmms_aes_tasks.utils.embeddings import (
     BertEncoder,
     ClipEncoder,
@@ -31,12 +30,8 @@ from lmms_aes_tasks.utils.embeddings import (
 from lmms_aes_tasks.utils.images import ImageError, load_image
 from lmms_aes_tasks.utils.vector_store import VectorStore
 
-if TYPE_CHECKING:
-    from lmms_aes_tasks.critiquecanvas import CritiqueText
-
 SWITCH_ENV = "LMMS_AES_EMBEDDINGS"
 """`off` leaves the embedding metrics to `lmms-aes score critiquecanvas`."""
-NOT_COMPUTED = "not computed"
 _Encoder = TypeVar("_Encoder")
 _SKIPPED_FILES = ("*.h5", "*.msgpack", "*.onnx", "*.ot", "onnx/*", "openvino/*", "coreml/*", "*.tflite", "*.md")
 """Other formats of the same weights on the Hub."""
@@ -287,58 +282,3 @@ def _content(case: EmbeddingCase) -> bytes:
 
 def _decoded(case: EmbeddingCase) -> Any:
     return load_image(_content(case), case.id)
-
-
-# -- Inside a run -----------------------------------------------------------------------------------------------------
-
-
-@functools.lru_cache(maxsize=4)
-def _dataset(source: str) -> tuple[Any, dict[str, tuple[int, str]]]:
-    """A data set, memory-mapped, and by id its row and reference."""
-    found = sources.load(sources.read_card(source))
-    rows = enumerate(zip(found["id"], found["reference"], strict=True))
-    return found, {own: (row, reference) for row, (own, reference) in rows}
-
-
-def cases_of(items: Sequence[CritiqueText]) -> list[EmbeddingCase]:
-    """Critiques of a run with their references; images are reopened by id when asked for.
-
-    Raises:
-        SourceError: The data set is not there any more.
-    """
-    cases = []
-    for item in items:
-        found, rows = _dataset(item.source)
-        row, reference = rows[item.id]
-        cases.append(EmbeddingCase(item.id, item.text, reference, functools.partial(_image, found, row)))
-    return cases
-
-
-def _image(found: Any, row: int) -> bytes:
-    content: bytes = found[row][IMAGES_COLUMN][0]["bytes"]
-    return content
-
-
-def aggregate(items: Sequence[CritiqueText], metric: str) -> float | str:
-    """Mean of an embedding metric at the end of a run, or `not computed` with the reason in the log.
-
-    It never raises: an hour of generation must not be lost for want of an encoder.
-    """
-    from loguru import logger
-
-    remedy = "Score the samples file later with `lmms-aes score critiquecanvas FILE`, wherever the encoders are."
-    try:
-        if not wanted_in_runs():
-            logger.info(f"critiquecanvas: {metric} is not computed (${SWITCH_ENV}=off). {remedy}")
-            return NOT_COMPUTED
-        found = embed(metric, cases_of(items), encoders_in_environment(), embedding_store(), shown=True)
-    except Exception as error:  # see above
-        logger.warning(f"critiquecanvas: {metric} is not computed ({type(error).__name__}: {error}). {remedy}")
-        return NOT_COMPUTED
-    for problem in found.problems:
-        logger.warning(f"critiquecanvas: {metric} leaves one out: {problem}")
-    whole = found.values[~np.isnan(found.values)]
-    if not len(whole):
-        return NOT_COMPUTED
-    logger.info(f"critiquecanvas: {metric} over {len(whole)} of {len(items)} by {found.encoder}")
-    return float(whole.mean())

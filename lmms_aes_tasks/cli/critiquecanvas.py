@@ -13,7 +13,7 @@ from lmms_aes_tasks.cli.runs import PLAIN
 from lmms_aes_tasks.sources import DATA_ENV
 
 if TYPE_CHECKING:
-    from lmms_aes_tasks.critique_scoring import Case, Difference, MetricScore, Scored
+    from lmms_aes_tasks.critiquecanvas.scoring import Case, Difference, MetricScore, Scored
     from lmms_aes_tasks.predictions import Prediction
     from lmms_aes_tasks.utils.critique_style import StyleRow
 
@@ -36,7 +36,7 @@ def _data_file(data: Path | None) -> Path | None:
 
 
 def _case_of_sample(item: Prediction, path: Path) -> Case:
-    from lmms_aes_tasks.critique_scoring import Case
+    from lmms_aes_tasks.critiquecanvas.scoring import Case
     from lmms_aes_tasks.predictions import PredictionError
 
     if item.target is None or item.prompt is None or item.record is None or "rouge_l" not in item.record:
@@ -64,7 +64,7 @@ def _answered(
     read: Sequence[Prediction], data: Path | None, path: Path, allow_incomplete: bool
 ) -> tuple[list[tuple[Case, str]], str]:
     """Cases with their responses in the order of the data, and where references are from."""
-    from lmms_aes_tasks.critique_scoring import read_cases
+    from lmms_aes_tasks.critiquecanvas.scoring import read_cases
     from lmms_aes_tasks.predictions import check_ids
 
     complete = all(item.target is not None and item.record is not None for item in read)
@@ -85,7 +85,7 @@ def _answered(
 
 def _chosen(text: str) -> list[str]:
     """Metric names from a list of names and families."""
-    from lmms_aes_tasks.critiquecanvas import EMBEDDING_METRICS, LEXICAL_METRICS, METRICS
+    from lmms_aes_tasks.critiquecanvas.items import EMBEDDING_METRICS, LEXICAL_METRICS, METRICS
     from lmms_aes_tasks.utils.critique_style import STYLE_METRICS
 
     families = {
@@ -103,7 +103,7 @@ def _chosen(text: str) -> list[str]:
 
 
 def _shape_of(score: MetricScore | Difference) -> dict[str, Any]:
-    from lmms_aes_tasks.critique_scoring import finite
+    from lmms_aes_tasks.critiquecanvas.scoring import finite
 
     return {
         "value": finite(score.value),
@@ -127,7 +127,7 @@ def _style_of(row: StyleRow, scored: Scored) -> dict[str, Any]:
 
 
 def _group(scored: Scored, metrics: Sequence[str], resamples: int, seed: int) -> dict[str, Any]:
-    from lmms_aes_tasks.critique_scoring import metric_score
+    from lmms_aes_tasks.critiquecanvas.scoring import metric_score
     from lmms_aes_tasks.utils.critique_style import style_row
 
     scores = {name: _shape_of(metric_score(scored, name, resamples, seed)) for name in metrics}
@@ -141,8 +141,8 @@ def _of_domain(scored: Scored, domain: str) -> Scored:
 
 def _content(scored: Scored, metrics: Sequence[str], resamples: int, seed: int) -> dict[str, Any]:
     """What `--json` writes, without the comparison."""
-    from lmms_aes_tasks.critique_scoring import computed
-    from lmms_aes_tasks.critiquecanvas import lexicon
+    from lmms_aes_tasks.critiquecanvas.items import lexicon
+    from lmms_aes_tasks.critiquecanvas.scoring import computed
     from lmms_aes_tasks.utils.dimensions import triggers
 
     there = computed(scored, metrics)
@@ -226,7 +226,7 @@ def _print_differences(differences: Mapping[str, Mapping[str, Any]], first: str,
 
 
 def _write_items(scored: Scored, path: Path) -> None:
-    from lmms_aes_tasks.critique_scoring import per_item
+    from lmms_aes_tasks.critiquecanvas.scoring import per_item
     from lmms_aes_tasks.records import atomic_path
 
     with atomic_path(path) as temporary, temporary.open("w", encoding="utf-8") as lines:
@@ -264,7 +264,7 @@ def critiquecanvas(
     Values that encoders gave are kept in the cache: an interrupted call goes on where it was.
     """
     from lmms_aes_tasks.cli.plots import check_plot_name, draw_critiques
-    from lmms_aes_tasks.critique_scoring import computed, paired_difference, score_model
+    from lmms_aes_tasks.critiquecanvas.scoring import computed, paired_difference, score_model
     from lmms_aes_tasks.predictions import PredictionError, read_predictions
 
     chosen = _chosen(metrics)

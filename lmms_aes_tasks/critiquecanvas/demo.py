@@ -7,13 +7,13 @@ import tempfile
 from pathlib import Path
 
 from lmms_aes_tasks.demo.photographs import photograph
-from lmms_aes_tasks.demo.vab import as_illustration, as_painting, as_photograph
+from lmms_aes_tasks.demo.renderings import as_illustration, as_painting, as_photograph
 from lmms_aes_tasks.records import RecordSchema, import_file
 from lmms_aes_tasks.utils.images import load_image
 
 DEMO_VERSION = "1"
 """Raised when critiques or pictures change: the generated set is cached under it."""
-_CRITIQUES = Path(__file__).parent / "critiquecanvas.json"
+_CRITIQUES = Path(__file__).parent / "demo.json"
 _SIDE = 384
 _RENDERINGS = {"photography": as_photograph, "painting": as_painting, "virtual": as_illustration}
 

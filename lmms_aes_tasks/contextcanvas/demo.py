@@ -12,7 +12,7 @@ from lmms_aes_tasks.records import RecordSchema, import_file
 
 DEMO_VERSION = "1"
 """Raised when scenarios or photographs change: the generated set is cached under it."""
-_SCENARIOS = Path(__file__).parent / "contextcanvas.json"
+_SCENARIOS = Path(__file__).parent / "demo.json"
 
 
 def write_demo(target: Path, schema: RecordSchema) -> None:

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lmms_aes_tasks.critiquecanvas import EMBEDDING_METRICS
+from lmms_aes_tasks.board.digests import per_item_sha256
+from lmms_aes_tasks.board.schema import Metric
+from lmms_aes_tasks.critiquecanvas.items import EMBEDDING_METRICS
 from lmms_aes_tasks.leaderboard.data import data_file
-from lmms_aes_tasks.leaderboard.digests import per_item_sha256
-from lmms_aes_tasks.leaderboard.schema import Metric
 from lmms_aes_tasks.leaderboard.tasks import Task
 
 DIGITS = 6
@@ -61,8 +61,8 @@ def embedding_values(task: Task, texts: Mapping[str, str], root: Path | None) ->
         texts: The critiques by id, reasoning removed.
         root: Where the data is; see `data.data_of`.
     """
-    from lmms_aes_tasks.critique_embeddings import SWITCH_ENV, encoders_in_environment, wanted_in_runs
-    from lmms_aes_tasks.critique_scoring import embed_all, read_cases
+    from lmms_aes_tasks.critiquecanvas.encoders import SWITCH_ENV, encoders_in_environment, wanted_in_runs
+    from lmms_aes_tasks.critiquecanvas.scoring import embed_all, read_cases
     from lmms_aes_tasks.utils.embeddings import EncoderError
 
     try:

@@ -266,7 +266,7 @@ def vab(
     from lmms_aes_tasks.cli.plots import check_plot_name, draw_selection
     from lmms_aes_tasks.predictions import PredictionError
     from lmms_aes_tasks.sources import data_root
-    from lmms_aes_tasks.vab_responses import count_prompts, read_tasks, read_trials, tasks_of_data
+    from lmms_aes_tasks.vab.responses import count_prompts, read_tasks, read_trials, tasks_of_data
 
     paths = [*(predictions or []), *(responses or [])]
     if not paths:

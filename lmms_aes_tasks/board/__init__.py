@@ -1,0 +1,1 @@
+"""Forms that benchmarks and the leaderboard share; nothing here knows a benchmark by name."""

@@ -1,0 +1,132 @@
+"""What is kept of one critique: its lexical values, its style, its text for the encoders, and its record."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from lmms_aes_tasks.sources import nltk_folder
+from lmms_aes_tasks.utils.answers import strip_reasoning
+from lmms_aes_tasks.utils.critique_style import STYLE_METRICS, CritiqueStyle, critique_style
+from lmms_aes_tasks.utils.dimensions import DIMENSIONS, triggers
+from lmms_aes_tasks.utils.text_metrics import BleuStatistics, LexicalScores, lexical_scores
+from lmms_aes_tasks.utils.unicode_text import well_formed
+from lmms_aes_tasks.utils.wordnet import Lexicon, load_wordnet
+
+LEXICAL_METRICS = ("bleu", "rouge_l", "meteor")
+EMBEDDING_METRICS = ("bert_f1", "sbert_cos", "clip_cos")
+METRICS = (*LEXICAL_METRICS, *EMBEDDING_METRICS, *STYLE_METRICS)
+
+
+def lexicon() -> Lexicon:
+    """WordNet for METEOR.
+
+    Raises:
+        WordNetError: It is missing or incomplete.
+    """
+    return load_wordnet(nltk_folder())
+
+
+@dataclass(frozen=True)
+class CritiqueItem:
+    """What one critique adds to the lexical metrics and the style statistics.
+
+    Attributes:
+        id: Id of the record.
+        domain: Its domain; empty when it names none.
+        lexical: BLEU statistics, ROUGE-L, METEOR.
+        style: Length and dimensions.
+    """
+
+    id: str
+    domain: str
+    lexical: LexicalScores
+    style: CritiqueStyle
+
+    def __str__(self) -> str:
+        return self.id
+
+
+@dataclass(frozen=True)
+class CritiqueText:
+    """One critique for the encoders; its image is looked up by id.
+
+    Attributes:
+        id: Id of the record.
+        source: Name of the data set.
+        text: The critique, reasoning removed.
+        reference: Its reference.
+    """
+
+    id: str
+    source: str
+    text: str
+    reference: str
+
+    def __str__(self) -> str:
+        return self.id
+
+
+def critique_text(response: str) -> str:
+    """What is scored of a response: reasoning removed, half surrogate pairs replaced, space around it cut.
+
+    >>> critique_text("<think>Blue?</think> A calm scene. ")
+    'A calm scene.'
+    """
+    return strip_reasoning(well_formed(response)).strip()
+
+
+def score_critique(
+    critique_id: str, domain: str, response: str, reference: str, instruction: str, words: Lexicon
+) -> CritiqueItem:
+    """Lexical values and style of one response: the one path of harness, offline scorer and verifier."""
+    text = critique_text(response)
+    return CritiqueItem(
+        critique_id, domain, lexical_scores(text, reference, words), critique_style(text, reference, instruction)
+    )
+
+
+def record_of(item: CritiqueItem) -> dict[str, Any]:
+    """The readable record of an item, enough to add it up again; `item_of_record` reads it."""
+    return {
+        "id": item.id,
+        "domain": item.domain,
+        "bleu": item.lexical.bleu.as_list(),
+        "rouge_l": item.lexical.rouge_l,
+        "meteor": item.lexical.meteor,
+        **asdict(item.style),
+        "focus": list(item.style.focus),
+        "triggers": triggers().version,
+    }
+
+
+def item_of_record(record: Mapping[str, Any]) -> CritiqueItem:
+    """The item of a record.
+
+    Raises:
+        ValueError: A value is missing, or of the wrong kind or range.
+    """
+    try:
+        mentions = {str(name): record["mentions"][name] for name in record["mentions"]}
+        counts = (record["words"], record["reference_words"], *mentions.values())
+        focus = tuple(str(name) for name in record["focus"])
+        values = (record["rouge_l"], record["meteor"])
+        flags = (record["empty"], record["truncated"])
+        bleu = BleuStatistics.from_list(record["bleu"])
+        own_id, domain = record["id"], record["domain"]
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"a record of critiquecanvas lacks {error}") from None
+    if not isinstance(own_id, str) or not isinstance(domain, str):
+        raise ValueError(f"id is {own_id!r} and domain {domain!r}: give texts")
+    if any(isinstance(count, bool) or not isinstance(count, int) or count < 0 for count in counts):
+        raise ValueError(f"word and trigger counts are {counts!r}: give whole numbers of at least 0")
+    unknown = sorted({*mentions, *focus} - set(DIMENSIONS))
+    if unknown:
+        raise ValueError(f"unknown dimension {', '.join(unknown)}: use {', '.join(DIMENSIONS)}")
+    if any(isinstance(v, bool) or not isinstance(v, (int, float)) or not 0 <= v <= 1 for v in values):
+        raise ValueError(f"rouge_l and meteor are {values!r}: give numbers from 0 to 1")
+    if not all(isinstance(flag, bool) for flag in flags):
+        raise ValueError(f"empty and truncated are {flags!r}: give true or false")
+    style = CritiqueStyle(counts[0], counts[1], mentions, focus, *flags)
+    return CritiqueItem(own_id, domain, LexicalScores(bleu, float(values[0]), float(values[1])), style)

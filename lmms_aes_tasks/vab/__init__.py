@@ -1,0 +1,51 @@
+"""Visual Aesthetic Benchmark, everything that knows it. The names handed on are those that YAML files and cards use."""
+
+from __future__ import annotations
+
+from lmms_aes_tasks.vab.task import (
+    SCHEMA,
+    Settings,
+    aggregate_ap_at_1,
+    aggregate_incomplete_tasks,
+    aggregate_order_flip_rate,
+    aggregate_parse_rate,
+    aggregate_pass_pow_3,
+    aggregate_strict_parse_rate,
+    baseline_choices,
+    baseline_reply,
+    count_cases,
+    doc_to_messages,
+    doc_to_target,
+    doc_to_text,
+    doc_to_visual,
+    documents_bot1,
+    documents_tb1,
+    documents_top1,
+    normalise_task,
+    process_results,
+    prompt_name,
+)
+
+__all__ = [
+    "SCHEMA",
+    "Settings",
+    "aggregate_ap_at_1",
+    "aggregate_incomplete_tasks",
+    "aggregate_order_flip_rate",
+    "aggregate_parse_rate",
+    "aggregate_pass_pow_3",
+    "aggregate_strict_parse_rate",
+    "baseline_choices",
+    "baseline_reply",
+    "count_cases",
+    "doc_to_messages",
+    "doc_to_target",
+    "doc_to_text",
+    "doc_to_visual",
+    "documents_bot1",
+    "documents_tb1",
+    "documents_top1",
+    "normalise_task",
+    "process_results",
+    "prompt_name",
+]
