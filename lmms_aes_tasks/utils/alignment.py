@@ -123,7 +123,9 @@ class Agreement:
     bt_plain_p: float | None = None
 
 
-def _agreement(elo: Rho, bt: Rho, label: tuple[int, ...], n: int, ratings: Ratings, plain: Rho | None = None) -> Agreement:
+def _agreement(
+    elo: Rho, bt: Rho, label: tuple[int, ...], n: int, ratings: Ratings, plain: Rho | None = None
+) -> Agreement:
     values = {"elo": elo, "bt": bt} | ({} if plain is None else {"bt_plain": plain})
     problems = {name: reason for name, (_, _, reason) in values.items() if reason}
     beside = (None, None) if plain is None else plain[:2]

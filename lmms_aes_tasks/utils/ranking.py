@@ -148,7 +148,7 @@ def bradley_terry_official(wins: Ints, noise: np.random.Generator | None = None)
         np.zeros(k),
         method="SLSQP",
         jac=forward_differences,
-        constraints={"type": "eq", "fun": np.sum},
+        constraints={"type": "eq", "fun": np.sum, "jac": lambda theta: np.ones(k)},
     )
     return np.asarray(fit.x, dtype=np.float64)
 
