@@ -15,6 +15,7 @@ import typer
 if TYPE_CHECKING:
     from lmms_aes_tasks.sources import SourceCard
     from lmms_aes_tasks.utils.alignment import Agreement, Alignment, Judgement
+    from lmms_aes_tasks.utils.ranking import BradleyTerry, Games
 
 _FOUR = ("elo_rho", "elo_p", "bt_rho", "bt_p")
 
@@ -133,9 +134,15 @@ def _r2(human: Sequence[Judgement], methods: Sequence[str]) -> dict[str, Any]:
         return {"raw": None, "without_uncertain": None, "problem": raw.problem}
     kept = played.take(certain(played, raw.theta))
     pruned = bradley_terry(win_matrix(kept, len(methods)))
+
+    def shown(games: Games, fit: BradleyTerry) -> float | None:
+        """Without the last digits, which the linear solver's kernel decides."""
+        r2 = None if fit.theta is None else mcfadden_r2(games, fit.theta)
+        return None if r2 is None else round(r2, 12)
+
     return {
-        "raw": mcfadden_r2(played, raw.theta),
-        "without_uncertain": None if pruned.theta is None else mcfadden_r2(kept, pruned.theta),
+        "raw": shown(played, raw),
+        "without_uncertain": shown(kept, pruned),
         "problem": pruned.problem and f"without uncertain pairs: {pruned.problem}",
     }
 
