@@ -1,4 +1,4 @@
-"""The same figures on every machine: other BLAS kernels, threads, NumPy kernels, C mathematics, hash seed, locale, zone.
+"""The same figures on every machine: other kernels of BLAS and NumPy, threads, C library, hash seed, locale, time zone.
 
 What may differ is started as a process of its own, for all of it is read when a process starts.
 """

@@ -137,8 +137,9 @@ def bradley_terry_official(wins: Ints, noise: np.random.Generator | None = None)
     def forward_differences(theta: Floats) -> Floats:
         upset = 1.0 / (1.0 + np.exp(theta[winners] - theta[losers]))
         # bincount adds in the order of the terms, whatever the processor
-        raised = np.bincount(losers, counts * np.log1p(upset * math.expm1(STEP)), k)
-        raised += np.bincount(winners, counts * np.log1p(upset * math.expm1(-STEP)), k)
+        up = np.bincount(losers, counts * np.log1p(upset * math.expm1(STEP)), k)
+        down = np.bincount(winners, counts * np.log1p(upset * math.expm1(-STEP)), k)
+        raised = np.asarray(up + down, dtype=np.float64)
         if noise is not None:
             raised += noise.uniform(-2.0, 2.0, k) * math.ulp(negative_log_likelihood(theta))
         return np.asarray(raised / STEP, dtype=np.float64)

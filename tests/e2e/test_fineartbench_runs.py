@@ -96,7 +96,9 @@ def test_recorded_predictions_give_the_authors_figures(ranks: int, data: Path, t
         assert metrics["missing_pairs"] == 0.0
     case = next(case for case in ORACLE if case["mode"] == "instance")
     found = task_alignment(*sides(case), "aligned")
-    assert finished.metrics("fineartbench_2afc_instance")["task_bt_rho_aligned"] == pytest.approx(found.bt_rho, abs=1e-9)
+    assert finished.metrics("fineartbench_2afc_instance")["task_bt_rho_aligned"] == pytest.approx(
+        found.bt_rho, abs=1e-9
+    )
 
 
 def test_missing_recorded_answers_are_an_error_before_the_run(data: Path, tmp_path: Path) -> None:
