@@ -17,15 +17,17 @@ DEMO_MODELS := random-baseline oracle-80-baseline tiny-qwen3-vl
 # any of these serves the page's tests
 BROWSERS := chromium chromium-browser google-chrome google-chrome-stable
 
-.PHONY: setup demo demo-board test chromium lint clean help
+.PHONY: setup demo demo-board test test-python python-checks chromium lint clean help
 
 help:
 	@echo "make setup  create .venv with all extras, pinned by constraints.txt"
 	@echo "make demo   run the demo tasks with two baselines and a tiny random Qwen3-VL, make verified entries of"
 	@echo "            the leaderboard of them, and show them; everything in $(OUT)/"
 	@echo "make test   lint, type-check and run every test"
+	@echo "make test-python PYTHON=python3.12   setup, demo and the tests without the harness under another Python, in"
+	@echo "            .venv-3.12 and $(OUT)-3.12/"
 	@echo "make lint   ruff and mypy only"
-	@echo "make clean  remove .venv and $(OUT)/"
+	@echo "make clean  remove .venv, $(OUT)/ and those of other Pythons"
 
 setup: $(STAMP) $(WORDNET)
 
@@ -89,5 +91,13 @@ chromium:
 test: lint chromium
 	$(BIN)/python -m pytest -m "not gpu" $(JOBS) $(PYTEST_ARGS)
 
+# Another interpreter beside the one of .venv; what both could overwrite lies in folders of its own.
+test-python:
+	@version="$$($(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')" && \
+	  $(MAKE) --no-print-directory python-checks VENV=".venv-$$version" OUT="$(OUT)-$$version"
+
+python-checks: demo
+	$(BIN)/python -m pytest -m "not gpu and not harness" $(JOBS) $(PYTEST_ARGS)
+
 clean:
-	rm -rf $(VENV) $(OUT)
+	rm -rf $(VENV) .venv-* $(OUT) $(OUT)-*

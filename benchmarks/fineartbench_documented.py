@@ -1,6 +1,7 @@
-"""The figures of docs/fineartbench.md: how far the official Bradley–Terry agreement moves with the optimiser, and R².
+"""The figures of docs/fineartbench.md: how far Bradley–Terry agreement moves with the optimiser and the prior, and R².
 
-Run: python benchmarks/fineartbench_documented.py FOLDER PREDICTIONS (the annotation files; the authors' format)
+Run: python benchmarks/fineartbench_documented.py FOLDER PREDICTIONS [HUMAN] (the annotation files; the authors' format;
+the experts' file, instance_annotation.json if it is not named)
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ from typing import Any
 
 import numpy as np
 from scipy import optimize, stats
-from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
 from lmms_aes_tasks.fineartbench.files import find_file, judgements_of
@@ -24,27 +24,30 @@ from lmms_aes_tasks.utils.alignment import (
     consistent_tasks,
     methods_of,
     official_rows,
+    task_alignment,
     to_games,
 )
+from lmms_aes_tasks.utils.rank_correlation import positions
 from lmms_aes_tasks.utils.ranking import (
     bradley_terry,
     bradley_terry_official,
     certain,
     feedback_arc_ratio,
     mcfadden_r2,
-    official_arithmetic,
     win_matrix,
 )
+from lmms_aes_tasks.utils.rounding_noise import task_noise_range
 
 Fit = Callable[[Any], Any]
 
 
-def fitted(wins: Any, gradient: bool = False, method: str = "SLSQP") -> Any:
-    """The same likelihood from the same start, with its terms added pairwise."""
+def fitted(wins: Any, gradient: bool = False, method: str = "SLSQP", one_by_one: bool = False) -> Any:
+    """The same likelihood from the same start, its gradient SciPy's differences of rounded sums, or analytic."""
     met, won = wins + wins.T, wins.sum(axis=1)
 
     def loss(theta: Any) -> float:
-        return float(np.sum(wins * np.logaddexp(0.0, theta[None, :] - theta[:, None])))
+        terms = wins * np.logaddexp(0.0, theta[None, :] - theta[:, None])
+        return float(np.add.accumulate(terms[wins > 0])[-1] if one_by_one else np.sum(terms))
 
     def slope(theta: Any) -> Any:
         return np.sum(met / (1.0 + np.exp(theta[None, :] - theta[:, None])), axis=1) - won
@@ -54,24 +57,19 @@ def fitted(wins: Any, gradient: bool = False, method: str = "SLSQP") -> Any:
     return optimize.minimize(loss, start, method=method, jac=slope if gradient else None, constraints=constraints).x
 
 
-def one_thread(wins: Any) -> Any:
-    """The authors' form as torchrun would run it."""
-    with threadpool_limits(limits=1, user_api="blas"):
-        return bradley_terry_official(wins)
-
-
 FORMS: dict[str, Fit] = {
-    "the authors'": bradley_terry_official,
-    "terms added pairwise": fitted,
+    "exact differences (official)": bradley_terry_official,
+    "SciPy's, terms one by one": lambda wins: fitted(wins, one_by_one=True),
+    "SciPy's, terms added pairwise": fitted,
     "with the analytic gradient": lambda wins: fitted(wins, gradient=True),
     "L-BFGS-B": lambda wins: fitted(wins, method="L-BFGS-B"),
-    "BLAS with one thread": one_thread,
 }
+PRIORS = (0.1, 0.25, 0.5, 1.0)
 
 
 def places(theta: Any) -> Any:
     """Ranks, ties by the alphabet, as the official protocol has them."""
-    return np.argsort(np.argsort(-theta, kind="stable"))
+    return positions(theta)
 
 
 def count_without_solution(human: list[Judgement], methods: list[str]) -> tuple[int, int]:
@@ -102,9 +100,10 @@ def transitivity(human: list[Judgement], methods: list[str]) -> list[float | Non
 
 
 def main() -> None:
-    root, predictions = map(Path, sys.argv[1:])
+    root, predictions = map(Path, sys.argv[1:3])
+    experts = sys.argv[3] if len(sys.argv) > 3 else "instance_annotation.json"
     for name in ("instance_annotation.json", "instance_annotation_paper.json"):
-        human = judgements_of(json.loads(find_file(root, name).read_text()), name)
+        human = judgements_of(json.loads(find_file(root, name).read_text("utf-8")), name)
         print(
             "{}: {} tasks with judgements, {} without a solution".format(
                 name, *count_without_solution(human, methods_of(human))
@@ -112,10 +111,10 @@ def main() -> None:
         )
     for name in ("global_annotation", "global_annotation_paper", "instance_annotation", "instance_annotation_paper"):
         file = f"{name}.json"
-        human = judgements_of(json.loads(find_file(root, file).read_text()), file)
+        human = judgements_of(json.loads(find_file(root, file).read_text("utf-8")), file)
         print(file, *(f"{value:.3f}" if value is not None else "–" for value in transitivity(human, methods_of(human))))
-    human = judgements_of(json.loads(find_file(root, "instance_annotation.json").read_text()), "human")
-    model = judgements_of(json.loads(predictions.read_text()), predictions.name)
+    human = judgements_of(json.loads(find_file(root, experts).read_text("utf-8")), "human")
+    model = judgements_of(json.loads(predictions.read_text("utf-8")), predictions.name)
     methods = methods_of(human)
     kept, _ = consistent_tasks(official_rows(human), methods)
     answers = by_task(official_rows(model))
@@ -124,14 +123,17 @@ def main() -> None:
         for task in sorted(kept)
     ]
     found = {}
-    with official_arithmetic():
-        for name, fit in FORMS.items():
-            rows = [[places(fit(wins)) for wins in both] for both in tqdm(matrices, desc=name)]
-            found[name] = np.array([stats.spearmanr(*both).statistic for both in rows])
-    first = found["the authors'"]
+    for name, fit in FORMS.items():
+        rows = [[places(fit(wins)) for wins in both] for both in tqdm(matrices, desc=name)]
+        found[name] = np.array([stats.spearmanr(*both).statistic for both in rows])
+    first = next(iter(found.values()))
     for name, rho in found.items():
         moved = np.abs(rho - first)
-        print(f"{name:>27} {rho.mean():7.4f}  {np.sum(moved > 1e-9):2d} of {len(rho)}  {moved.max():.2f}")
+        print(f"{name:>29} {rho.mean():7.4f}  {np.sum(moved > 1e-9):2d} of {len(rho)}  {moved.max():.2f}")
+    print(task_noise_range(human, model))
+    for prior in PRIORS:
+        aligned = task_alignment(human, model, "aligned", prior=prior)
+        print(f"aligned, prior {prior}: {aligned.bt_rho:.4f} of {len(aligned.parts)} tasks")
 
 
 if __name__ == "__main__":

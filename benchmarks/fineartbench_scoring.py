@@ -31,7 +31,7 @@ def main() -> None:
     print(f"{'level':>9} {'protocol':>9} {'pairs':>7} {'CPU s':>7}")
     for mode, align in (("global", artist_alignment), ("instance", task_alignment)):
         name = f"{mode}_annotation.json"
-        human = judgements_of(json.loads(find_file(root, name).read_text()), name)
+        human = judgements_of(json.loads(find_file(root, name).read_text("utf-8")), name)
         for protocol in ("aligned", "official"):
             for factor in (1, 10):
                 experts = times(human, factor)

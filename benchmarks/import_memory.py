@@ -32,7 +32,7 @@ def make_source(folder: Path, records: int) -> None:
     for number in range(records):
         colour = (number % 256, number // 256 % 256, 128)
         Image.new("RGB", (96, 64), colour).save(folder / f"{number}.jpg")
-    with (folder / "cases.jsonl").open("w") as lines:
+    with (folder / "cases.jsonl").open("w", encoding="utf-8") as lines:
         for number in range(records):
             case = {"id": f"c{number}", "question": f"Is it right? {number}", "options": ["Yes", "No"], "gold": "A"}
             lines.write(json.dumps(case | {"images": [f"{number}.jpg"]}) + "\n")

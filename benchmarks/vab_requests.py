@@ -54,7 +54,7 @@ def make_tasks(folder: Path, count: int) -> int:
             names.append(name)
         best = {"ground_truth_best": "A", "ground_truth_worst": "B"}
         tasks.append({"task_id": f"t{number}", "domain": "photograph", "substyle": "s", "images": names, **best})
-    (folder / "tasks.json").write_text(json.dumps(tasks))
+    (folder / "tasks.json").write_text(json.dumps(tasks), "utf-8")
     return total
 
 

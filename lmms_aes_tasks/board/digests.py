@@ -36,9 +36,19 @@ def ids_sha256(ids: Iterable[str]) -> str:
     return lines_sha256(sorted(ids))
 
 
+_DIGITS = 9
+"""Of a number in a digest: a power in METEOR may differ in the last place between two processors or C libraries."""
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, float):
+        return round(value, _DIGITS) + 0.0  # no -0.0
+    return [_rounded(part) for part in value] if isinstance(value, list) else value
+
+
 def per_item_sha256(values: Iterable[tuple[str, Any]]) -> str:
-    """Digest over (id, value) pairs, whatever order they come in."""
-    return lines_sha256([item_id, value] for item_id, value in sorted(values, key=lambda pair: pair[0]))
+    """Digest over (id, value) pairs, whatever order they come in; numbers to nine digits."""
+    return lines_sha256([item_id, _rounded(value)] for item_id, value in sorted(values, key=lambda pair: pair[0]))
 
 
 def text_sha256(text: str) -> str:

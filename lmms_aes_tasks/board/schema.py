@@ -7,7 +7,7 @@ texts; NaN and infinities are refused.
 
 from __future__ import annotations
 
-from datetime import date, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
@@ -288,7 +288,7 @@ def json_schema(kind: type[Model]) -> dict[str, Any]:
 
 def today() -> str:
     """The day as ISO 8601, in UTC."""
-    return datetime.now(timezone.utc).date().isoformat()
+    return datetime.now(UTC).date().isoformat()
 
 
 def is_day(text: str) -> bool:

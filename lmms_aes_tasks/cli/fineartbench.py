@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import collections
 import json
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 
@@ -13,6 +15,7 @@ import typer
 if TYPE_CHECKING:
     from lmms_aes_tasks.sources import SourceCard
     from lmms_aes_tasks.utils.alignment import Agreement, Alignment, Judgement
+    from lmms_aes_tasks.utils.ranking import BradleyTerry, Games
 
 _FOUR = ("elo_rho", "elo_p", "bt_rho", "bt_p")
 
@@ -116,7 +119,7 @@ def _part(part: Agreement, mode: str) -> dict[str, Any]:
         if mode == "global"
         else dict(zip(("content_index", "style_index"), part.label, strict=True))
     )
-    values = {name: getattr(part, name) for name in _FOUR}
+    values = {name: getattr(part, name) for name in (*_FOUR, "bt_plain_rho", "bt_plain_p")}
     return label | values | {"n": part.n, "problems": dict(part.problems)}
 
 
@@ -132,9 +135,15 @@ def _r2(human: Sequence[Judgement], methods: Sequence[str]) -> dict[str, Any]:
         return {"raw": None, "without_uncertain": None, "problem": raw.problem}
     kept = played.take(certain(played, raw.theta))
     pruned = bradley_terry(win_matrix(kept, len(methods)))
+
+    def shown(games: Games, fit: BradleyTerry) -> float | None:
+        """Without the last digits, which the linear solver's kernel decides."""
+        r2 = None if fit.theta is None else mcfadden_r2(games, fit.theta)
+        return None if r2 is None else round(r2, 12)
+
     return {
-        "raw": mcfadden_r2(played, raw.theta),
-        "without_uncertain": None if pruned.theta is None else mcfadden_r2(kept, pruned.theta),
+        "raw": shown(played, raw),
+        "without_uncertain": shown(kept, pruned),
         "problem": pruned.problem and f"without uncertain pairs: {pruned.problem}",
     }
 
@@ -204,6 +213,10 @@ def _by_attribute(
     return result
 
 
+_RATING_DIGITS = 6
+"""Where the official fit stops differs by up to 1e-9 between processors; the same file prints the same ratings."""
+
+
 def _rankings(found: Alignment, methods: Sequence[str]) -> dict[str, dict[str, float]]:
     """Mean rating of each method by side and rating, over the parts in which both sides have it."""
     result: dict[str, dict[str, float]] = {}
@@ -218,7 +231,8 @@ def _rankings(found: Alignment, methods: Sequence[str]) -> dict[str, dict[str, f
                     if None not in (own[index] for own in both)  # type: ignore[index]
                 ]
                 if values:
-                    result.setdefault(name, {})[method] = sum(values) / len(values)  # type: ignore[arg-type]
+                    mean = math.fsum(values) / len(values)  # type: ignore[arg-type]
+                    result.setdefault(name, {})[method] = round(mean, _RATING_DIGITS)
     return result
 
 
@@ -255,6 +269,10 @@ def score(
         bool, typer.Option("--allow-incomplete", help="Score a run that lacks pairs, over those it has.")
     ] = False,
     combine: Annotated[str, typer.Option(help="How p-values are combined: fisher or pearson.")] = "fisher",
+    noise: Annotated[
+        bool,
+        typer.Option("--noise", help="How far rounding alone moves the official Bradley–Terry ρ of tasks (seconds)."),
+    ] = False,
     plot: Annotated[
         Path | None, typer.Option(help="Draw human against model ranks into this file (png, svg, pdf).")
     ] = None,
@@ -269,9 +287,15 @@ def score(
     from lmms_aes_tasks.fineartbench.files import MODES, judgements_of, read_json
     from lmms_aes_tasks.predictions import PredictionError
     from lmms_aes_tasks.utils import alignment
+    from lmms_aes_tasks.utils.rounding_noise import task_noise_range
 
     if mode not in MODES:
         raise PredictionError(f"mode is {mode!r}: use one of {', '.join(MODES)}")
+    if noise and (mode, protocol) != ("instance", "official"):
+        raise PredictionError(
+            f"--noise with --mode {mode} --protocol {protocol}: rounding moves the official ρ of tasks alone; give "
+            "--mode instance --protocol official, or leave --noise out"
+        )
     check_plot_name(plot)
     experts = judgements_of(read_json(human), human.name)
     model, how = _model_judgements(predictions, experts, mode, allow_incomplete)
@@ -286,6 +310,7 @@ def score(
 
     try:
         found = run(experts, model)
+        moved = task_noise_range(experts, model, before) if noise else None
     except ValueError as error:
         raise PredictionError(f"{predictions}: {error}") from None
     methods = alignment.methods_of(experts)
@@ -298,10 +323,12 @@ def score(
     content: dict[str, Any] = {"benchmark": "fineartbench", "mode": mode, "protocol": protocol}
     content |= {name: getattr(found, name) for name in _FOUR}
     content |= {
+        "bt_plain_rho": found.bt_plain_rho,
+        "bt_rho_noise": asdict(moved) if moved else None,
         "combine": combine,
         "before": before or (alignment.OFFICIAL_ROWS if protocol == "official" else None),
         "splits" if mode == "global" else "groups": [_part(part, mode) for part in found.parts],
-        "without_value": {name: found.missing(name) for name in ("elo", "bt")},
+        "without_value": {name: found.missing(name) for name in ("elo", "bt", "bt_plain")},
         "problems": _reasons(found),
         "missing_pairs": n_pairs - len(model),
         "dropped_human_rows": found.dropped,
@@ -355,6 +382,13 @@ def _print(content: Mapping[str, Any], mode: str) -> None:
     rows = [("all", *(_number(content[name]) for name in _FOUR), str(len(parts)))]
     for part in parts if mode == "global" else []:
         rows.append((f"split {part['split']}", *(_number(part[name]) for name in _FOUR), str(part["n"])))
+    if content["bt_rho_noise"]:
+        span = content["bt_rho_noise"]
+        low, high = (_number(span[end]) for end in ("low", "high"))
+        rows.append((f"rounding alone, {span['fits']} fits", "", "", f"{low} to {high}", "", ""))
+    if mode == "instance" and content["protocol"] == "aligned":
+        without = content["without_value"]["bt_plain"]
+        rows.append(("without a prior", "", "", _number(content["bt_plain_rho"]), "", str(len(parts) - without)))
     heads = ["", "Elo ρ", "p", "Bradley–Terry ρ", "p", f"{level} / n"]
     out.print(table(f"FineArtBench {mode}, {content['protocol']} protocol", heads, rows))
     if mode == "instance":

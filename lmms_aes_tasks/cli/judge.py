@@ -27,12 +27,12 @@ DEFAULT_URL = "https://api.openai.com/v1"
 MAX_NAME_CHARS = 200
 
 
-class _Fit(str, enum.Enum):
+class _Fit(enum.StrEnum):
     pad = "pad"
     stretch = "stretch"
 
 
-class _Format(str, enum.Enum):
+class _Format(enum.StrEnum):
     json_schema = "json_schema"
     json_object = "json_object"
     none = "none"

@@ -296,6 +296,10 @@ class Difference:
     worse: int | None = None
 
 
+_SAME_VALUE = 1e-6
+"""Two critiques' values that are closer are equal: an encoder's last digits hang on the processor."""
+
+
 def paired_difference(first: Scored, second: Scored, metric: str, resamples: int = 10_000, seed: int = 0) -> Difference:
     """Difference of two models on one metric; items are resampled in pairs.
 
@@ -321,7 +325,7 @@ def paired_difference(first: Scored, second: Scored, metric: str, resamples: int
     interval = _interval(columns, difference, resamples, seed) if wanted else None
     if metric in ("rouge_l", "meteor", *EMBEDDING_METRICS):
         gaps = columns[0] - columns[width]
-        return Difference(value, n, interval, int((gaps > 0).sum()), int((gaps < 0).sum()))
+        return Difference(value, n, interval, int((gaps > _SAME_VALUE).sum()), int((gaps < -_SAME_VALUE).sum()))
     return Difference(value, n, interval)
 
 

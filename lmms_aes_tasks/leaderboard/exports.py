@@ -237,9 +237,9 @@ _GENERATION = {"temperature": "temperature", "top_p": "top_p", "top_k": "top_k",
 
 def _epoch(day: str | None) -> str:
     """A day's beginning in UTC as Unix time, a text as the form wants it; the same day gives the same text."""
-    from datetime import datetime, timezone
+    from datetime import UTC, datetime
 
-    moment = datetime.fromisoformat(day or "1970-01-01").replace(tzinfo=timezone.utc)
+    moment = datetime.fromisoformat(day or "1970-01-01").replace(tzinfo=UTC)
     return str(int(moment.timestamp()))
 
 

@@ -47,7 +47,7 @@ def best_row(rows: Iterable[BoardRow], task: str) -> BoardRow | None:
     Baselines are left out.
     """
     known = [
-        (row.status == "recomputed", value, row.date or "", row.key, row)
+        (row.status == "recomputed", round(value, 9), row.date or "", row.key, row)
         for row in rows
         if row.task == task and row.entry is not None and not row.superseded and not is_baseline(row)
         for value in (headline_value(row),)

@@ -294,7 +294,8 @@ def _order(row: BoardRow, primary: str) -> tuple[bool, float, str]:
     metric = row.metrics.get(primary)
     if metric is None or metric.value is None:
         return True, 0.0, row.key
-    return False, metric.value if metric.higher_is_better is False else -metric.value, row.key
+    value = round(metric.value, 9)  # figures of two machines that differ in the last place are equal
+    return False, value if metric.higher_is_better is False else -value, row.key
 
 
 _SECTIONS = {

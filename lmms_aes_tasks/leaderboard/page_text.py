@@ -125,7 +125,8 @@ METRIC_TEXT: dict[str, tuple[str, str]] = {
     **{
         f"{level}_{rating}_rho_{protocol}": (
             f"{_LEVELS[level]} {_RATINGS[rating]} ρ, {protocol}",
-            f"Spearman correlation of the {_RATINGS[rating]} ranking with experts', {meaning}",
+            f"Spearman correlation of the {_RATINGS[rating]} ranking with experts', {meaning}"
+            + (", with a weak prior" if (level, rating, protocol) == ("task", "bt", "aligned") else ""),
         )
         for level in _LEVELS
         for rating in ("bt", "elo")

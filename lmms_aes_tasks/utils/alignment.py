@@ -6,14 +6,16 @@ id, only pairs that both judged, ties that share ranks, and no number where ther
 
 from __future__ import annotations
 
+import functools
+import math
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
+from lmms_aes_tasks.utils.rank_correlation import Rho, positions, spearman
 from lmms_aes_tasks.utils.ranking import (
     LEFT,
     NONE,
@@ -21,10 +23,10 @@ from lmms_aes_tasks.utils.ranking import (
     Games,
     bradley_terry,
     bradley_terry_official,
+    bradley_terry_with_prior,
     elo_ratings,
     feedback_arc_ratio,
     games,
-    official_arithmetic,
     win_matrix,
 )
 
@@ -39,6 +41,9 @@ OFFICIAL_ROWS = 1_000
 MIN_GAMES = 15
 MAX_FEEDBACK = 0.15
 """A content–style task with fewer judgements, or a larger share of feedback arcs, is dropped (section 4.2)."""
+
+PRIOR = 0.5
+"""Weight of the aligned prior at the task level: half a win and half a loss a method, the usual pseudo-count; ours."""
 
 Floats = npt.NDArray[np.float64]
 
@@ -97,11 +102,13 @@ class Agreement:
         elo_p: Its two-sided p-value.
         bt_rho: The same of the Bradley–Terry rankings.
         bt_p: Its p-value.
-        problems: Why a value is None, by `elo` or `bt`.
+        problems: Why a value is None, by `elo`, `bt` or `bt_plain`.
         label: Which split, or which content–style task, this is.
         n: Judgements of the model that went in.
         ratings: `human_elo`, `model_elo`, `human_bt`, `model_bt`, each over the methods in alphabetical order; None
             where a side has none, or a method did not take part (aligned).
+        bt_plain_rho: At the task level under `aligned`, ρ of the fits without a prior, where both exist.
+        bt_plain_p: Its p-value.
     """
 
     elo_rho: float | None
@@ -112,34 +119,17 @@ class Agreement:
     label: tuple[int, ...] = ()
     n: int = 0
     ratings: Ratings = field(default_factory=dict)
+    bt_plain_rho: float | None = None
+    bt_plain_p: float | None = None
 
 
-_Rho = tuple[float | None, float | None, str]
-
-
-def _spearman(one: Floats, two: Floats) -> _Rho:
-    """ρ and p; None with the reason where a side is constant or too short."""
-    from scipy import stats
-
-    if len(one) < 3:
-        return None, None, f"only {len(one)} methods in common"
-    if np.ptp(one) == 0 or np.ptp(two) == 0:
-        return None, None, "all methods tied"
-    found = stats.spearmanr(one, two)
-    return float(found.statistic), float(found.pvalue), ""
-
-
-def _positions(scores: Floats) -> Floats:
-    """Place of each method in a stable sort by score, best first; ties follow the alphabet, as the authors have it."""
-    order = np.argsort(-scores, kind="stable")
-    places = np.empty(len(scores))
-    places[order] = np.arange(len(scores))
-    return places
-
-
-def _agreement(elo: _Rho, bt: _Rho, label: tuple[int, ...], n: int, ratings: Ratings) -> Agreement:
-    problems = {name: reason for name, (_, _, reason) in (("elo", elo), ("bt", bt)) if reason}
-    return Agreement(elo[0], elo[1], bt[0], bt[1], problems, label, n, ratings)
+def _agreement(
+    elo: Rho, bt: Rho, label: tuple[int, ...], n: int, ratings: Ratings, plain: Rho | None = None
+) -> Agreement:
+    values = {"elo": elo, "bt": bt} | ({} if plain is None else {"bt_plain": plain})
+    problems = {name: reason for name, (_, _, reason) in values.items() if reason}
+    beside = (None, None) if plain is None else plain[:2]
+    return Agreement(elo[0], elo[1], bt[0], bt[1], problems, label, n, ratings, *beside)
 
 
 def official_agreement(human: Games, model: Games, k: int, label: tuple[int, ...] = ()) -> Agreement:
@@ -147,13 +137,13 @@ def official_agreement(human: Games, model: Games, k: int, label: tuple[int, ...
     sides = {"human": human, "model": model}
     empty = [side for side, own in sides.items() if len(own.winner) == 0]
     if empty:
-        nothing: _Rho = (None, None, f"no decided judgement of the {' and '.join(empty)}")
+        nothing: Rho = (None, None, f"no decided judgement of the {' and '.join(empty)}")
         return _agreement(nothing, nothing, label, len(model), {})
     elo = {side: elo_ratings(own, k) for side, own in sides.items()}
     bt = {side: bradley_terry_official(win_matrix(own, k)) for side, own in sides.items()}
     return _agreement(
-        _spearman(_positions(elo["human"]), _positions(elo["model"])),
-        _spearman(_positions(bt["human"]), _positions(bt["model"])),
+        spearman(positions(elo["human"]), positions(elo["model"])),
+        spearman(positions(bt["human"]), positions(bt["model"])),
         label,
         len(model),
         {f"{side}_elo": tuple(elo[side].tolist()) for side in sides}
@@ -161,14 +151,10 @@ def official_agreement(human: Games, model: Games, k: int, label: tuple[int, ...
     )
 
 
-_RATING_DIGITS = 8
-"""Ratings that are equal but for rounding share their rank: Newton's method ends within 1e-10."""
-
-
-def _aligned_spearman(one: Floats, two: Floats) -> _Rho:
+def _aligned_spearman(one: Floats, two: Floats) -> Rho:
     """ρ of ranks shared by ties; no p-value at |ρ| = 1, where the t approximation has 0 however few the methods."""
-    rho, p, reason = _spearman(np.round(one, _RATING_DIGITS), np.round(two, _RATING_DIGITS))
-    return rho, None if rho is None or abs(rho) > 1 - 1e-12 else p, reason
+    rho, p, reason = spearman(one, two)
+    return rho, None if rho is None or abs(rho) == 1 else p, reason
 
 
 def _of_those(values: Floats, took_part: npt.NDArray[np.int64]) -> tuple[float | None, ...]:
@@ -177,27 +163,36 @@ def _of_those(values: Floats, took_part: npt.NDArray[np.int64]) -> tuple[float |
     return tuple(value if method in known else None for method, value in enumerate(values.tolist()))
 
 
-def aligned_agreement(human: Games, model: Games, k: int, label: tuple[int, ...] = ()) -> Agreement:
-    """The same soundly: over methods that took part, ties sharing ranks, Bradley–Terry only where it is estimable."""
+def aligned_agreement(
+    human: Games, model: Games, k: int, label: tuple[int, ...] = (), prior: float | None = None
+) -> Agreement:
+    """The same soundly: over methods that took part, ties sharing ranks, Bradley–Terry only where it is estimable.
+
+    With a `prior` it always is (`bradley_terry_with_prior`), and the fit without one stands beside where it exists.
+    """
     took_part = np.union1d(human.winner, human.loser)
     if len(took_part) == 0:
-        nothing: _Rho = (None, None, "no pair that both decided")
-        return _agreement(nothing, nothing, label, 0, {})
+        nothing: Rho = (None, None, "no pair that both decided")
+        return _agreement(nothing, nothing, label, 0, {}, None if prior is None else nothing)
     sides = {"human": human, "model": model}
     elo = {side: elo_ratings(own, k) for side, own in sides.items()}
-    fits = {side: bradley_terry(win_matrix(own, k)) for side, own in sides.items()}
+    wins = {side: win_matrix(own, k) for side, own in sides.items()}
+    fits = {side: bradley_terry(own) for side, own in wins.items()}
+    thetas = {side: fit.theta for side, fit in fits.items() if fit.theta is not None}
+    plain: Rho = (None, None, "; ".join(f"{side}: {fit.problem}" for side, fit in fits.items() if fit.problem))
+    if len(thetas) == len(sides):
+        plain = _aligned_spearman(thetas["human"][took_part], thetas["model"][took_part])
+    bt = plain
+    if prior is not None:
+        thetas = {side: bradley_terry_with_prior(own, prior) for side, own in wins.items()}
+        bt = _aligned_spearman(thetas["human"][took_part], thetas["model"][took_part])
     ratings: dict[str, tuple[float | None, ...] | None] = {
         f"{side}_elo": _of_those(own, took_part) for side, own in elo.items()
     }
-    reasons = [f"{side}: {fit.problem}" for side, fit in fits.items() if fit.problem]
-    thetas = {side: fit.theta for side, fit in fits.items() if fit.theta is not None}
     for side in sides:
         ratings[f"{side}_bt"] = None if side not in thetas else _of_those(thetas[side], took_part)
-    bt: _Rho = (None, None, "; ".join(reasons))
-    if len(thetas) == len(sides):
-        bt = _aligned_spearman(thetas["human"][took_part], thetas["model"][took_part])
     own = _aligned_spearman(elo["human"][took_part], elo["model"][took_part])
-    return _agreement(own, bt, label, len(human), ratings)
+    return _agreement(own, bt, label, len(human), ratings, None if prior is None else plain)
 
 
 def combine_p(values: Sequence[float | None], method: str = "fisher") -> float | None:
@@ -221,7 +216,7 @@ def combine_p(values: Sequence[float | None], method: str = "fisher") -> float |
 def mean_of(values: Sequence[float | None]) -> float | None:
     """Mean of the values that are defined; None when none is."""
     found = [value for value in values if value is not None]
-    return float(np.mean(found)) if found else None
+    return math.fsum(found) / len(found) if found else None
 
 
 @dataclass(frozen=True)
@@ -236,6 +231,7 @@ class Alignment:
         parts: Each split, or each task.
         dropped: Human judgements left out before (task level).
         dropped_tasks: Tasks left out, by the reason (task level).
+        bt_plain_rho: Mean over the tasks whose fits exist without a prior (task level, `aligned`).
     """
 
     elo_rho: float | None
@@ -245,9 +241,10 @@ class Alignment:
     parts: tuple[Agreement, ...]
     dropped: int = 0
     dropped_tasks: Mapping[str, int] = field(default_factory=dict)
+    bt_plain_rho: float | None = None
 
     def missing(self, name: str) -> int:
-        """Parts without a value for `elo` or `bt`."""
+        """Parts without a value for `elo`, `bt` or `bt_plain`."""
         return sum(name in part.problems for part in self.parts)
 
 
@@ -262,6 +259,7 @@ def _alignment(
         tuple(parts),
         dropped,
         dropped_tasks or {},
+        mean_of([part.bt_plain_rho for part in parts]),
     )
 
 
@@ -324,12 +322,11 @@ def artist_alignment(
     order = np.arange(len(sides[1]))
     np.random.RandomState(SPLIT_SEED).shuffle(order)
     parts = []
-    with official_arithmetic() if protocol == "official" else nullcontext():
-        for split in range(splits):
-            own = order[split::splits]
-            own = np.sort(own) if protocol == "aligned" else own
-            human_own = own[own < len(sides[0])]  # the official frames may differ in length
-            parts.append(agreement(sides[0].take(human_own), sides[1].take(own), len(methods), (split,)))
+    for split in range(splits):
+        own = order[split::splits]
+        own = np.sort(own) if protocol == "aligned" else own
+        human_own = own[own < len(sides[0])]  # the official frames may differ in length
+        parts.append(agreement(sides[0].take(human_own), sides[1].take(own), len(methods), (split,)))
     return _alignment(parts, combine)
 
 
@@ -374,6 +371,7 @@ def task_alignment(
     protocol: Protocol,
     before: int | None = None,
     combine: str = "fisher",
+    prior: float = PRIOR,
 ) -> Alignment:
     """Per-task agreement: one ρ for each content–style task, averaged (section 4.1).
 
@@ -384,26 +382,25 @@ def task_alignment(
             pairs that both decided.
         before: Rows that go in; 1,000 for `official` and all for `aligned` when None.
         combine: How p-values are combined.
+        prior: Weight of the prior of Bradley–Terry under `aligned`, without which most tasks have no finite fit.
 
     Raises:
         ValueError: A parameter is not allowed, or the two sides hold other methods.
     """
     _check(protocol, 1, before)
     methods = _same_methods(human, model)
-    k = len(methods)
     if protocol == "official":
-        limit = OFFICIAL_ROWS if before is None else before
-        humans, models = official_rows(human, limit), by_task(official_rows(model, limit))
+        humans, models = (official_rows(side, OFFICIAL_ROWS if before is None else before) for side in (human, model))
         agreement: Callable[..., Agreement] = official_agreement
     else:
-        humans, joined = joint_rows(human, model, before)
-        models, agreement = by_task(joined), aligned_agreement
+        humans, models = joint_rows(human, model, before)
+        agreement = functools.partial(aligned_agreement, prior=prior)
     kept, dropped = consistent_tasks(humans, methods)
-    with official_arithmetic() if protocol == "official" else nullcontext():
-        parts = [
-            agreement(to_games(kept[task], methods), to_games(models.get(task, []), methods), k, task)
-            for task in sorted(kept)
-        ]
+    answers = by_task(models)
+    parts = [
+        agreement(to_games(kept[task], methods), to_games(answers.get(task, []), methods), len(methods), task)
+        for task in sorted(kept)
+    ]
     return _alignment(parts, combine, len(humans) - sum(map(len, kept.values())), dropped)
 
 

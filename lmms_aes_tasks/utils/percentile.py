@@ -22,6 +22,8 @@ def percentiles(values: Sequence[float]) -> list[float]:
     """
     if len(values) < 2:
         raise ValueError(f"{len(values)} value(s): a percentile needs at least 2 to compare. Give more rows.")
+    # equal figures of two machines may differ in the last place, and are equal
+    values = [round(value, 9) for value in values]
     below = [sum(other < value for other in values) for value in values]
     ties = [sum(other == value for other in values) - 1 for value in values]
     return [100 * (low + tied / 2) / (len(values) - 1) for low, tied in zip(below, ties, strict=True)]

@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from lmms_aes_tasks.utils.alignment import task_alignment
 from tests import fineartbench_data
 from tests.e2e.conftest import Server, run_harness
+from tests.utils.test_alignment import sides
 
 pytestmark = pytest.mark.harness
 
@@ -81,7 +83,7 @@ def test_recorded_predictions_give_the_authors_figures(ranks: int, data: Path, t
         expected = next(case for case in ORACLE if case["mode"] == mode)["expected"]
         metrics = finished.metrics(f"fineartbench_2afc_{mode}")
         assert metrics[f"{level}_elo_rho_official"] == pytest.approx(expected["elo_rho"], abs=1e-9)
-        assert metrics[f"{level}_bt_rho_official"] == pytest.approx(expected["bt_rho"], abs=1e-9)
+        assert metrics[f"{level}_bt_rho_official"] == pytest.approx(expected["bt_rho_exact_differences"], abs=1e-9)
         human = fineartbench_data.read(f"{mode}_annotation.json")
         letters = next(case for case in ORACLE if case["mode"] == mode)["predictions"]
         pairs = [
@@ -92,7 +94,11 @@ def test_recorded_predictions_give_the_authors_figures(ranks: int, data: Path, t
         assert metrics["left_rate"] == pytest.approx(letters.count("L") / len(letters), abs=1e-12)
         assert metrics["parse_rate"] == 1.0
         assert metrics["missing_pairs"] == 0.0
-    assert finished.metrics("fineartbench_2afc_instance")["task_bt_rho_aligned"] is None
+    case = next(case for case in ORACLE if case["mode"] == "instance")
+    found = task_alignment(*sides(case), "aligned")
+    assert finished.metrics("fineartbench_2afc_instance")["task_bt_rho_aligned"] == pytest.approx(
+        found.bt_rho, abs=1e-9
+    )
 
 
 def test_missing_recorded_answers_are_an_error_before_the_run(data: Path, tmp_path: Path) -> None:

@@ -143,5 +143,9 @@ def test_fineartbench_rho_with_p() -> None:
     task = row("fineartbench", "GPT-4o", "fineartbench_2afc_instance_cot")
     assert task.metrics["task_elo_rho_official"].value == 0.299
     assert task.metrics["task_elo_p_official"].value == 0.097
+    (note,) = task.findings
+    assert (note.kind, note.where) == ("note", "task_bt_rho_official")
+    assert "up to 0.011" in note.message
+    assert gemini.findings == []
     assert row("fineartbench", "CLIP-IQA", "fineartbench_2afc_global").group == "Conventional models"
     assert row("fineartbench", "Random guess", "fineartbench_2afc_global").group == "Random baseline"

@@ -146,3 +146,21 @@ def test_no_votes_is_an_error() -> None:
         ValueError, match=r"^every vote has its highest score twice: no task has a best image by score$"
     ):
         annotation_study([vote("55", "A")])
+
+
+def test_the_order_of_votes_decides_no_entropy_and_no_test() -> None:
+    choices = [*"AAAA", *"BB", *"C", "D"]
+    draw = random.Random(0)
+    assert {entropy(draw.sample(choices, len(choices))) for _ in range(200)} == {1.75}
+    thirds = {entropy(draw.sample([*"AAABBC"], 6)) for _ in range(50)}
+    assert len(thirds) == 1
+    # by score and by choice 3, 2 and 1 of 6 agree, on other images: a difference of 0, which the test leaves out
+    by_score, by_choice = "AAABBC", "CBBAAA"
+    votes = [
+        Vote(f"t{task}", str(who), {label: float(label == top) for label in "ABC"}, best, None, None)
+        for task, choice in (("same", by_choice), ("other", "A" * 6), ("third", "A" * 6))
+        for who, (top, best) in enumerate(zip(by_score, choice, strict=True))
+    ]
+    found = annotation_study(votes).wilcoxon_p
+    assert found == pytest.approx(stats.wilcoxon([0.0, 1.0, 1.0]).pvalue)
+    assert annotation_study(draw.sample(votes, len(votes))).wilcoxon_p == found

@@ -32,3 +32,7 @@ def test_a_model_without_a_metric_does_not_shift_the_others() -> None:
     figures = {"a": {"x": 1.0, "y": 1.0}, "b": {"x": 2.0, "y": 0.0}, "lacking": {"x": 1.5}}
     assert mean_percentiles(figures, ["x", "y"]) == {"a": 50.0, "b": 50.0}
     assert mean_percentiles({"a": {"x": 1.0}}, ["x"]) == {}
+
+
+def test_the_last_digit_of_another_machine_is_a_tie() -> None:
+    assert percentiles([0.3, 0.1 + 0.2, 0.1]) == percentiles([0.3, 0.3, 0.1])

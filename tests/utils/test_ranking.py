@@ -17,6 +17,7 @@ from lmms_aes_tasks.utils.ranking import (
     RIGHT,
     bradley_terry,
     bradley_terry_official,
+    bradley_terry_with_prior,
     certain,
     elo_ratings,
     feedback_arc_ratio,
@@ -96,6 +97,47 @@ def test_both_forms_agree_where_a_maximum_exists() -> None:
     assert bradley_terry_official(np.zeros((3, 3), dtype=int)).tolist() == [0, 0, 0]
 
 
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(2, 8).flatmap(lambda k: st.lists(st.integers(0, 6), min_size=k * k, max_size=k * k)),
+    st.sampled_from([0.1, 0.5, 1.0]),
+)
+def test_the_fit_with_a_prior_always_solves_its_equations(flat: list[int], weight: float) -> None:
+    k = math.isqrt(len(flat))
+    wins = np.array(flat).reshape(k, k)
+    np.fill_diagonal(wins, 0)
+    theta = bradley_terry_with_prior(wins, weight)
+    met = wins + wins.T
+    chance = 1 / (1 + np.exp(theta[None, :] - theta[:, None]))
+    prior = 2 * weight / (1 + np.exp(-theta))  # against the opponent of strength 0
+    assert np.sum(met * chance, axis=1) + prior == pytest.approx(wins.sum(axis=1) + weight, abs=1e-8)
+
+
+def test_a_prior_by_hand() -> None:
+    # θ and -θ: σ(2θ) + σ(θ) = 1 + 1/2; with u = e^θ it is u³ - u² - u - 1 = 0... solved by bisection here
+    low, high = 0.0, 5.0
+    for _ in range(200):
+        middle = (low + high) / 2
+        short = 1 / (1 + math.exp(-2 * middle)) + 1 / (1 + math.exp(-middle)) < 1.5
+        low, high = (middle, high) if short else (low, middle)
+    theta = bradley_terry_with_prior(np.array([[0, 1], [0, 0]]), 0.5)
+    assert theta == pytest.approx([low, -low], abs=1e-10)
+    assert bradley_terry_with_prior(np.zeros((3, 3), dtype=int), 0.5).tolist() == [0, 0, 0]
+    for weight in (0, -1, math.nan, math.inf):
+        with pytest.raises(ValueError) as error:
+            bradley_terry_with_prior(np.zeros((2, 2), dtype=int), weight)
+        assert str(error.value) == f"prior weight is {weight}: use a number above 0"
+
+
+def test_noise_is_of_rounding_size() -> None:
+    wins = np.random.default_rng(0).integers(5, 30, (10, 10))
+    np.fill_diagonal(wins, 0)
+    exact = bradley_terry_official(wins)
+    noisy = bradley_terry_official(wins, np.random.default_rng(1))
+    assert 0 < np.abs(noisy - exact).max() < 1e-4
+    assert bradley_terry_official(wins, np.random.default_rng(1)).tolist() == noisy.tolist()
+
+
 def test_mcfadden_by_hand() -> None:
     played = games([0, 0, 0, 0], [1, 1, 1, 1], [LEFT, LEFT, LEFT, RIGHT])
     theta = np.array([math.log(3) / 2, -math.log(3) / 2])
@@ -109,6 +151,10 @@ def test_uncertain_pairs() -> None:
     played = games([0, 0, 2], [1, 2, 1], [LEFT, RIGHT, LEFT])
     assert win_probability(theta, played.left, played.right) == pytest.approx([0.475, 0.1192, 0.8699], abs=1e-4)
     assert certain(played, theta).tolist() == [False, True, True]
+    # 3 to 2 is a probability of 0.6, which lies in the interval whatever the last digit of a fit
+    for error in (-1e-14, 0.0, 1e-14):
+        edge = np.array([math.log(1.5) + error, 0.0])
+        assert certain(games([0, 1], [1, 0], [LEFT, LEFT]), edge).tolist() == [False, False]
 
 
 def test_feedback_arcs_by_hand() -> None:
