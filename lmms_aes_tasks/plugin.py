@@ -10,10 +10,10 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-TASKS_PATH = Path(__file__).parent / "task_yamls"
+from lmms_aes_tasks.task_folders import task_folders
+
 FALLBACK = '--include_path "$(lmms-aes tasks-path)"'
 _MARK = "_lmms_aes_tasks"
 
@@ -33,8 +33,9 @@ def _with_our_tasks(original: Callable[..., Any]) -> Callable[..., Any]:
         self: Any, include_path: str | list[str] | None = None, include_defaults: bool = True, **others: Any
     ) -> Any:
         paths = [include_path] if isinstance(include_path, str) else list(include_path or [])
-        if include_defaults and str(TASKS_PATH) not in paths:
-            paths.append(str(TASKS_PATH))  # last: a folder that the user names wins over ours
+        if include_defaults:
+            # last: a folder that the user names wins over ours
+            paths += [str(folder) for folder in task_folders() if str(folder) not in paths]
         return original(self, include_path=paths or None, include_defaults=include_defaults, **others)
 
     setattr(initialize_tasks, _MARK, True)

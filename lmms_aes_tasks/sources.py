@@ -24,13 +24,13 @@ from lmms_aes_tasks.records import (
     records_file,
     schema_fingerprint,
 )
+from lmms_aes_tasks.task_folders import task_folders
 
 if TYPE_CHECKING:
     import datasets
 
 DATA_ENV = "LMMS_AES_DATA"
 CACHE_ENV = "LMMS_AES_CACHE"
-CARD_FOLDER = Path(__file__).parent / "task_yamls"
 
 
 # -- Cards -------------------------------------------------------------------------------------------------------------
@@ -73,7 +73,8 @@ def _card(fields: Mapping[str, Any]) -> SourceCard:
 
 @functools.cache
 def _cards() -> dict[str, SourceCard]:
-    found = [_card(json.loads(path.read_text("utf-8"))[0]) for path in sorted(CARD_FOLDER.glob("*/*card.json"))]
+    paths = [path for folder in task_folders() for path in sorted(folder.glob("*/*card.json"))]
+    found = [_card(json.loads(path.read_text("utf-8"))[0]) for path in paths]
     return {card.name: card for card in found}
 
 
@@ -173,6 +174,21 @@ def hub_copy(card: SourceCard) -> Path | None:
     return path if card.hub_id and path.is_file() else None
 
 
+def at_hand(card: SourceCard, root: Path | None) -> Path | None:
+    """Where the records of a benchmark are, if they are at hand: the user's folder or file, else the Hub's copy.
+
+    The one answer to "is the data there" for every command; nothing is made, and nothing is downloaded.
+
+    Args:
+        card: The benchmark.
+        root: A folder with one folder a benchmark, as `$LMMS_AES_DATA`; None for none.
+    """
+    place = None if root is None else root / card.name
+    if place is not None and place.exists() and (place.is_file() or any(place.iterdir())):
+        return place
+    return hub_copy(card)
+
+
 def access_remedy(card: SourceCard) -> str:
     """How to get a Hub data set."""
     page = f"https://huggingface.co/datasets/{card.hub_id}"
@@ -216,16 +232,16 @@ def locate(card: SourceCard, data: Path | None = None) -> Path:
     if card.generator:
         return _generated(card)
     root = data_root()
-    folder = None if root is None else root / card.name
-    if folder is not None and folder.exists() and (folder.is_file() or any(folder.iterdir())):
-        return records_file(folder)
+    place = at_hand(card, root)
+    if place is not None:
+        return records_file(place)
     if card.hub_id:
         return _cached(
             card,
             _hub_state(card),
             lambda target: import_records(_hub_stream(card), target, schema_of(card), progress=is_first_rank()),
         )
-    looked = f"${DATA_ENV} is not set" if folder is None else f"{folder} does not exist"
+    looked = f"${DATA_ENV} is not set" if root is None else f"{root / card.name} does not exist"
     raise SourceError(
         f"{card.title}: no data ({looked}). {card.where} Then: `export {DATA_ENV}=FOLDER` and "
         f"`lmms-aes data import {card.name} SOURCE`, which checks the records in SOURCE and writes "

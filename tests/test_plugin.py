@@ -13,6 +13,7 @@ import yaml
 from loguru import logger
 
 from lmms_aes_tasks import plugin
+from lmms_aes_tasks.task_folders import TASKS_PATH
 
 FALLBACK = '--include_path "$(lmms-aes tasks-path)"'
 
@@ -39,7 +40,7 @@ def test_our_folder_comes_after_the_users(monkeypatch: pytest.MonkeyPatch) -> No
             return include_path, include_defaults
 
     fake_harness(monkeypatch, TaskManager)
-    ours = str(plugin.TASKS_PATH)
+    ours = str(TASKS_PATH)
     assert plugin.register_tasks()
     assert plugin.register_tasks()  # a second time changes nothing
     manager = TaskManager()
@@ -82,7 +83,7 @@ def test_a_harness_without_the_modules_is_left_alone(monkeypatch: pytest.MonkeyP
 
 
 def yaml_files() -> list[Path]:
-    found = sorted(plugin.TASKS_PATH.rglob("*.yaml"))
+    found = sorted(TASKS_PATH.rglob("*.yaml"))
     assert found
     return found
 

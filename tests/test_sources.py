@@ -28,6 +28,7 @@ from lmms_aes_tasks.records import (
     records_file,
 )
 from lmms_aes_tasks.sources import canonical_file, load, read_card
+from lmms_aes_tasks.task_folders import TASKS_PATH
 
 
 def picture(path: Path, colour: str = "red") -> None:
@@ -236,7 +237,7 @@ def test_no_data_is_one_message_that_says_what_to_do(tmp_path: Path, monkeypatch
 def test_the_harness_hook_ends_with_the_message_on_the_first_rank(monkeypatch: pytest.MonkeyPatch) -> None:
     import datasets
 
-    rows = datasets.Dataset.from_list(json.loads(Path(sources.CARD_FOLDER / "contextcanvas/card.json").read_text()))
+    rows = datasets.Dataset.from_list(json.loads(Path(TASKS_PATH / "contextcanvas/card.json").read_text()))
     with pytest.raises(SystemExit) as first:
         sources.documents(rows)
     assert str(first.value).startswith(

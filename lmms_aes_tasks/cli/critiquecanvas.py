@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lmms_aes_tasks.cli.runs import PLAIN
 from lmms_aes_tasks.sources import DATA_ENV
 
 if TYPE_CHECKING:
@@ -165,10 +164,16 @@ def _content(scored: Scored, metrics: Sequence[str], resamples: int, seed: int) 
     }
 
 
+def _is_share(name: str) -> bool:
+    from lmms_aes_tasks.critiquecanvas.board import METRICS as FACTS
+
+    return FACTS[name].unit == "fraction"
+
+
 def _shown(name: str, value: float | None) -> str:
     from lmms_aes_tasks.cli.tables import percent
 
-    return percent(value) if name not in PLAIN or value is None else f"{value:.3f}"
+    return percent(value) if _is_share(name) or value is None else f"{value:.3f}"
 
 
 def _range(name: str, score: Mapping[str, Any]) -> str:
@@ -211,7 +216,7 @@ def _print(content: Mapping[str, Any], title: str) -> None:
 
 
 def _printed(name: str) -> str:
-    return name if name in PLAIN else f"{name} (%)"
+    return f"{name} (%)" if _is_share(name) else name
 
 
 def _print_differences(differences: Mapping[str, Mapping[str, Any]], first: str, second: str) -> None:

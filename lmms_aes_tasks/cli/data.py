@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lmms_aes_tasks.records import Import, SourceError, check_records, import_file
-from lmms_aes_tasks.sources import DATA_ENV, card_names, data_root, locate, read_card, schema_of
+from lmms_aes_tasks import registry
+from lmms_aes_tasks.records import Import, SourceError, import_file
+from lmms_aes_tasks.sources import DATA_ENV, SourceCard, card_names, data_root, read_card, schema_of
+
+if TYPE_CHECKING:
+    from lmms_aes_tasks.board.checks import DataReport
 
 app = typer.Typer(help="Bring a benchmark's data in, and check it.", no_args_is_help=True)
 
-_Name = Annotated[str, typer.Argument(help="Benchmark, for example contextcanvas or contextcanvas_demo.")]
+_Name = Annotated[str, typer.Argument(help="Benchmark, or the demo of one; `lmms-aes data list` names them.")]
 
 
 def _print_mapping(report: Import) -> None:
@@ -40,7 +43,7 @@ def import_data(
     card = read_card(name)
     if card.generator:
         raise SourceError(f"{name} is generated and takes no import: run `lmms-aes data check {name}`")
-    if name == "fineartbench":
+    if not registry.benchmark(name).importable:
         raise SourceError(
             f"{name} is used as it was downloaded: lay it out below ${DATA_ENV}/{name}, and run data check"
         )
@@ -64,25 +67,28 @@ def check(
 ) -> None:
     """Check every record and image, and print the counts beside the published ones."""
     card = read_card(name)
-    if name == "fineartbench":
-        from lmms_aes_tasks.cli.fineartbench import check_files
-
-        check_files(card, data, as_json)
-        return
-    path = locate(card, data)
-    report, rows = check_records(path, schema_of(card), progress=not as_json)
-    report.raise_problems(str(path))
-    counts: dict[str, float | None] = importlib.import_module(card.module).count_cases(rows)
+    report = registry.benchmark_of(card).check_data(card, data, progress=not as_json)
     if as_json:
-        content: dict[str, Any] = {"name": name, "file": str(path), "counts": counts, "expected": dict(card.expected)}
-        typer.echo(json.dumps(content))
-        return
+        place = "file" if report.place.is_file() else "folder"
+        content: dict[str, Any] = {"name": name, place: str(report.place), "counts": dict(report.counts)}
+        typer.echo(json.dumps(content | {"expected": dict(card.expected)} | dict(report.details)))
+    else:
+        _print_report(card, report)
+    if report.problems:
+        raise SourceError(report.problems[0])
+
+
+def _print_report(card: SourceCard, report: DataReport) -> None:
     from lmms_aes_tasks.cli.tables import console, table
 
-    _print_mapping(report)
-    listed = [(key, _number(value), _number(card.expected.get(key))) for key, value in counts.items()]
+    if report.fields is not None:
+        _print_mapping(report.fields)
+    listed = [(key, _number(value), _number(card.expected.get(key))) for key, value in report.counts.items()]
     known = "made" if card.generator else "published"
-    console().print(table(f"{card.title}: {path}", ["count", "here", known], listed))
+    out = console()
+    out.print(table(f"{card.title}: {report.place}", ["count", "here", known], listed))
+    for title, (columns, rows) in report.tables.items():
+        out.print(table(title, list(columns), list(rows)))
     typer.echo(f"licence: {card.licence}")
     if any(here != published for key, here, published in listed if key in card.expected):
         typer.echo("The counts differ from the published ones: scores are not comparable with the paper's.")

@@ -8,37 +8,19 @@ import os
 import platform
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from importlib import metadata
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from lmms_aes_tasks import __version__
+from lmms_aes_tasks import __version__, registry
+from lmms_aes_tasks.board.checks import BAD, OK, WARN, Check
 from lmms_aes_tasks.plugin import FALLBACK
-
-OK, WARN, BAD = "ok", "warn", "bad"
 
 TESTED_LMMS_EVAL = "0.7"
 """Series of lmms-eval whose task index our registration extends."""
-
-
-@dataclass(frozen=True)
-class Check:
-    """One line of the report.
-
-    Attributes:
-        name: What was looked at.
-        status: `ok`; `warn`, something optional is missing; `bad`, a run would fail.
-        found: What is there.
-        remedy: What to do; empty for `ok`.
-    """
-
-    name: str
-    status: str
-    found: str
-    remedy: str = ""
 
 
 def _version(package: str) -> str | None:
@@ -107,60 +89,10 @@ def check_entry_point() -> Check:
     return Check("registration", BAD, "no entry point", "install the package itself: pip install lmms-aes-tasks")
 
 
-def check_wordnet() -> Check:
-    """Whether NLTK finds WordNet, which METEOR needs."""
-    from lmms_aes_tasks.sources import nltk_folder
-    from lmms_aes_tasks.utils.wordnet import find_wordnet
-
-    found = find_wordnet(nltk_folder())
-    if found is not None:
-        return Check("WordNet", OK, str(found))
-    return Check("WordNet", WARN, "not found", "for METEOR (critiquecanvas): lmms-aes data fetch wordnet")
-
-
-def check_encoder(metric: str, name: str) -> Check:
-    """Whether the encoder of an embedding metric is a folder here, or in the local Hub cache."""
-    from huggingface_hub import try_to_load_from_cache
-
-    title = f"{metric} (critiquecanvas)"
-    if Path(name).expanduser().is_dir():
-        return Check(title, OK, name)
-    repository, _, revision = name.partition("@")
-    files = ("config.json", "open_clip_config.json")
-    if any(isinstance(try_to_load_from_cache(repository, file, revision=revision or None), str) for file in files):
-        return Check(title, OK, f"{name} in the local cache")
-    at = f" --revision {revision}" if revision else ""
-    return Check(
-        title,
-        WARN,
-        f"{name} is not in the local cache",
-        f"with network: hf download {repository}{at}; or name a folder in ${ENCODER_VARIABLES[metric]}; "
-        "or leave it to the scorer: LMMS_AES_EMBEDDINGS=off",
-    )
-
-
-ENCODER_VARIABLES = {"bert_f1": "LMMS_AES_BERT", "sbert_cos": "LMMS_AES_SBERT", "clip_cos": "LMMS_AES_CLIP"}
-
-
-def encoder_checks() -> list[Check]:
-    """The encoders in force."""
-    from lmms_aes_tasks.critiquecanvas.encoders import encoders_in_environment
-    from lmms_aes_tasks.utils.embeddings import EncoderError
-
-    try:
-        named = encoders_in_environment()
-    except EncoderError as error:
-        return [Check("encoders (critiquecanvas)", BAD, str(error), "correct the variable")]
-    return [
-        check_encoder(metric, name)
-        for metric, name in zip(ENCODER_VARIABLES, (named.bert, named.sbert, named.clip), strict=True)
-    ]
-
-
 def check_data(name: str) -> Check:
     """Whether a benchmark's data can be found; its content is `lmms-aes data check`'s work."""
     from lmms_aes_tasks.records import SourceError, records_file
-    from lmms_aes_tasks.sources import DATA_ENV, access_remedy, data_root, hub_copy, read_card
+    from lmms_aes_tasks.sources import DATA_ENV, access_remedy, data_root, read_card
 
     card = read_card(name)
     if card.generator:
@@ -170,17 +102,18 @@ def check_data(name: str) -> Check:
             f"data: {name}", OK if installed else WARN, found, "" if installed else "pip install 'lmms-aes-tasks[demo]'"
         )
     root = data_root()
+    owner = registry.benchmark(name)
+    place = owner.data_place(card, root)
     if card.hub_id and (root is None or not (root / name).exists()):
-        copy = hub_copy(card) if name != "fineartbench" else None  # kept by the Hub's own cache
-        if copy is not None:
-            return Check(f"data: {name}", OK, str(copy))
+        if place is not None:
+            return Check(f"data: {name}", OK, str(place))
         return Check(
             f"data: {name}", WARN, f"{card.hub_id} was not loaded yet", f"{access_remedy(card)}; then run the task"
         )
     remedy = f"{card.where} Then: export {DATA_ENV}=FOLDER; lmms-aes data import {name} SOURCE"
     if root is None:
         return Check(f"data: {name}", WARN, f"${DATA_ENV} is not set", remedy)
-    if name == "fineartbench":
+    if not owner.importable:
         return Check(f"data: {name}", OK, f"{root / name} (lmms-aes data check {name} joins pairs and files)")
     try:
         return Check(f"data: {name}", OK, str(records_file(root / name)))
@@ -233,9 +166,8 @@ def all_checks() -> Iterable[Callable[[], Check]]:
     yield lambda: check_package("decord", "decord", "for --model qwen3_vl", "qwen3-vl")
     yield lambda: check_package("qwen-vl-utils", "qwen_vl_utils", "for --model qwen3_vl", "qwen3-vl")
     yield lambda: check_package("scikit-image", "skimage", "for the demo tasks", "demo")
-    yield check_wordnet
-    for found in encoder_checks():
-        yield lambda found=found: found  # type: ignore[misc]
+    for check in [check for benchmark in registry.benchmarks() for check in benchmark.checks()]:
+        yield lambda check=check: check  # type: ignore[misc]
     for name in card_names():
         yield lambda name=name: check_data(name)  # type: ignore[misc]
     yield check_cache

@@ -1,4 +1,4 @@
-"""What `data`, `score` and `analyze` do for FineArtBench."""
+"""`lmms-aes score fineartbench`."""
 
 from __future__ import annotations
 
@@ -8,57 +8,15 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_args
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 if TYPE_CHECKING:
-    from lmms_aes_tasks.sources import SourceCard
     from lmms_aes_tasks.utils.alignment import Agreement, Alignment, Judgement
     from lmms_aes_tasks.utils.ranking import BradleyTerry, Games
 
 _FOUR = ("elo_rho", "elo_p", "bt_rho", "bt_p")
-
-
-def check_files(card: SourceCard, data: Path | None, as_json: bool) -> None:
-    """Join every pair to its files, decode those that are there, and print what is missing by method.
-
-    Raises:
-        SourceError: Files are missing or damaged, after all has been printed.
-    """
-    from lmms_aes_tasks.cli.tables import console, table
-    from lmms_aes_tasks.fineartbench.files import Mode, image_problems, join_pairs, root_folder
-    from lmms_aes_tasks.fineartbench.task import count_files
-    from lmms_aes_tasks.records import SourceError, bulleted
-
-    root = data or root_folder(card)
-    joined = {mode: join_pairs(root, mode) for mode in get_args(Mode)}
-    counts, missing = count_files(joined)
-    pairs = [pair for own in joined.values() for pair in own]
-    damaged = image_problems(pairs, progress=not as_json)
-    if as_json:
-        content = {"name": card.name, "folder": str(root), "counts": counts, "expected": dict(card.expected)}
-        typer.echo(json.dumps(content | {"missing": missing, "damaged": damaged}))
-    else:
-        out = console()
-        rows = [
-            (name, f"{value:.0f}", f"{card.expected[name]:.0f}" if name in card.expected else "–")
-            for name, value in counts.items()
-            if value is not None
-        ]
-        out.print(table(f"{card.title}: {root}", ["count", "here", "published"], rows))
-        names = sorted({name for own in missing.values() for name in own})
-        lacking = [(name, *(str(missing[mode].get(name, 0)) for mode in missing)) for name in names]
-        out.print(table("Missing files", ["method", *missing], lacking or [("none", *("0" for _ in missing))]))
-        typer.echo(f"licence: {card.licence}")
-    if damaged:
-        raise SourceError(f"{len(damaged)} image(s) do not decode:\n{bulleted(damaged)}")
-    lacking_images = sum(not pair.complete for pair in pairs)
-    if lacking_images:
-        raise SourceError(
-            f"{root}: {lacking_images} of {len(pairs)} pairs lack images. `score fineartbench` needs none; a run needs "
-            f"them, or leaves such pairs out and counts them (docs/fineartbench.md, allow_missing)."
-        )
 
 
 # -- score ------------------------------------------------------------------------------------------------------------

@@ -22,7 +22,8 @@ def merge(
 
     The same folder gives the same file. If anything is not sound, every problem is listed and nothing is written.
     """
-    from lmms_aes_tasks.leaderboard.merge import merge_submissions, published_rows, write_board
+    from lmms_aes_tasks.leaderboard.merge import merge_submissions, write_board
+    from lmms_aes_tasks.leaderboard.published_rows import published_rows
 
     board = merge_submissions(submissions, published_rows() if published else ())
     write_board(board, output)
@@ -40,7 +41,7 @@ def merge(
 
 def _safe(text: str) -> str:
     """A stranger's text without control characters."""
-    from lmms_aes_tasks.leaderboard.safe_reading import printable
+    from lmms_aes_tasks.board.text import printable
 
     return printable(text)
 
@@ -126,14 +127,16 @@ def _source(path: Path, datasets: dict[str, str], source_url: str | None) -> Sou
 
 
 def _datasets(given: list[str]) -> dict[str, str]:
+    from lmms_aes_tasks import registry
     from lmms_aes_tasks.board.errors import LeaderboardError
-    from lmms_aes_tasks.leaderboard.items import FORMS
 
     found = {}
     for text in given:
         benchmark, _, dataset = text.partition("=")
-        if benchmark not in FORMS or dataset.count("/") != 1:
-            raise LeaderboardError(f"--dataset is {text!r}: give BENCHMARK=ORG/NAME, with one of {', '.join(FORMS)}")
+        if benchmark not in registry.names() or dataset.count("/") != 1:
+            raise LeaderboardError(
+                f"--dataset is {text!r}: give BENCHMARK=ORG/NAME, with one of {', '.join(registry.names())}"
+            )
         found[benchmark] = dataset
     return found
 

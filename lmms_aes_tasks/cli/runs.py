@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from lmms_aes_tasks.records import SourceError
 
-COUNTS = frozenset({"incomplete_tasks"})
-"""Metrics that are numbers of things, not fractions."""
-PLAIN = frozenset({"avg_length", "len_ref", "dim_hits", "density"})
-"""Metrics that are means and ratios, not fractions."""
+if TYPE_CHECKING:
+    from lmms_aes_tasks.board.schema import Unit
 
 
 @dataclass(frozen=True)
@@ -105,15 +103,30 @@ def _print_runs(found: list[Run]) -> None:
     for task in dict.fromkeys(run.task for run in found):
         of_task = [run for run in found if run.task == task]
         metrics = list(dict.fromkeys(name for run in of_task for name in run.metrics))
-        rows = [(run.model, str(run.n), *(_shown(name, run.metrics.get(name)) for name in metrics)) for run in of_task]
-        out.print(table(f"{task} (%)", ["model", "n", *metrics], rows))
+        units = {name: unit_of(task, name) for name in metrics}
+        rows = [
+            (run.model, str(run.n), *(_shown(run.metrics.get(name), units[name]) for name in metrics))
+            for run in of_task
+        ]
+        heads = [f"{name} (%)" if units[name] == "fraction" else name for name in metrics]
+        out.print(table(task, ["model", "n", *heads], rows))
     for run in found:
         typer.echo(f"{run.samples or run.results}")
 
 
-def _shown(name: str, value: float | None) -> str:
+def unit_of(task: str, metric: str) -> Unit:
+    """What a metric is measured in: by its task's benchmark, else by any that has it, else a fraction."""
+    from lmms_aes_tasks import registry
+    from lmms_aes_tasks.leaderboard.tasks import known_tasks
+
+    known = known_tasks().get(task)
+    benchmarks = registry.benchmarks() if known is None else (registry.benchmark(known.benchmark),)
+    return next((own.metrics[metric].unit for own in benchmarks if metric in own.metrics), "fraction")
+
+
+def _shown(value: float | None, unit: Unit) -> str:
     from lmms_aes_tasks.cli.tables import percent
 
-    if value is not None and name in COUNTS:
-        return f"{value:.0f}"
-    return f"{value:.3f}" if value is not None and name in PLAIN else percent(value)
+    if value is None or unit == "fraction":
+        return percent(value)
+    return f"{value:.0f}" if unit == "count" else f"{value:.3f}"

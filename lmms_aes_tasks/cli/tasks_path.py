@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from lmms_aes_tasks.plugin import TASKS_PATH
+from lmms_aes_tasks.task_folders import TASKS_PATH
 
 
 def tasks_path() -> None:

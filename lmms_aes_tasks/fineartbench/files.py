@@ -155,20 +155,51 @@ def same_pairs(pairs: Sequence[Judgement], others: Sequence[Judgement], name: st
 # -- The download -----------------------------------------------------------------------------------------------------
 
 
+def _laid_out(card: SourceCard, root: Path | None) -> Path | None:
+    """The user's own folder of the download, where it holds something."""
+    folder = None if root is None else root / card.name
+    return folder if folder is not None and folder.is_dir() and any(folder.iterdir()) else None
+
+
+def at_hand(card: SourceCard, root: Path | None) -> Path | None:
+    """The folder of the download, if it is at hand: the user's, else the copy in the Hub's cache.
+
+    Args:
+        card: The benchmark.
+        root: A folder with one folder a benchmark, as `$LMMS_AES_DATA`; None for none.
+    """
+    folder = _laid_out(card, root)
+    if folder is not None:
+        return folder
+    from huggingface_hub import snapshot_download
+
+    try:
+        return Path(
+            snapshot_download(
+                card.hub_id,
+                repo_type="dataset",
+                revision=card.revision or None,
+                allow_patterns=_PARTS,
+                local_files_only=True,
+            )
+        )
+    except Exception:  # the Hub's client raises many kinds, and each means that it is not there
+        return None
+
+
 def root_folder(card: SourceCard) -> Path:
     """Where the files are: `$LMMS_AES_DATA/fineartbench`, else the Hub's, downloaded into its cache.
 
     Raises:
         SourceError: Neither is to be had.
     """
-    root = data_root()
-    folder = None if root is None else root / card.name
-    if folder is not None and folder.is_dir() and any(folder.iterdir()):
+    folder = _laid_out(card, data_root())
+    if folder is not None:
         return folder
     from huggingface_hub import snapshot_download
 
     try:
-        return Path(
+        return Path(  # asks the Hub for what is missing of a download that was broken off
             snapshot_download(card.hub_id, repo_type="dataset", revision=card.revision or None, allow_patterns=_PARTS)
         )
     except Exception as error:  # the Hub's client raises many kinds, and each means that the data is not to be had

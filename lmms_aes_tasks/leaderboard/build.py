@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import collections
 import json
 import math
 import os
@@ -17,41 +16,38 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from lmms_aes_tasks.board.digests import lines_sha256, response_digest
+from lmms_aes_tasks import registry
+from lmms_aes_tasks.board.benchmark import Benchmark, Data, Read, Row
+from lmms_aes_tasks.board.digests import response_digest
 from lmms_aes_tasks.board.errors import BuildError, EntryError
+from lmms_aes_tasks.board.fingerprint import LocalData
+from lmms_aes_tasks.board.late import LateValues, library_name, mean_metric
 from lmms_aes_tasks.board.schema import (
     ENTRY_FILE,
     VERIFICATION_FILE,
     Entry,
     Metric,
-    PromptUse,
     Subject,
     TaskResult,
 )
-from lmms_aes_tasks.critiquecanvas import items as critiquecanvas
-from lmms_aes_tasks.critiquecanvas import late as embedding
-from lmms_aes_tasks.critiquecanvas.late import EmbeddingValues
-from lmms_aes_tasks.leaderboard.benchmarks import Adapter, Read, adapter_of
-from lmms_aes_tasks.leaderboard.data import Data, data_of
+from lmms_aes_tasks.board.text import is_plain, looks_local, printable
+from lmms_aes_tasks.leaderboard.data import data_of
 from lmms_aes_tasks.leaderboard.reading import texts_of
-from lmms_aes_tasks.leaderboard.responses import FOLDER, Row, write_rows
-from lmms_aes_tasks.leaderboard.results import result_of
+from lmms_aes_tasks.leaderboard.responses import FOLDER, write_rows
+from lmms_aes_tasks.leaderboard.results import TOLERANCE, UNSOUND, result_of
 from lmms_aes_tasks.leaderboard.runs import (
     TaskRun,
     backend_of,
     decoding_of,
     find_task_runs,
     images_of,
-    versions,
 )
-from lmms_aes_tasks.leaderboard.safe_reading import MAX_JSON_BYTES, is_plain, looks_local, printable
+from lmms_aes_tasks.leaderboard.safe_reading import MAX_JSON_BYTES
 from lmms_aes_tasks.leaderboard.tasks import expected_items
+from lmms_aes_tasks.leaderboard.versions import versions
 from lmms_aes_tasks.predictions import Prediction, PredictionError, check_ids, read_predictions
 from lmms_aes_tasks.records import bulleted
 from lmms_aes_tasks.utils.unicode_text import well_formed
-
-TOLERANCE = 1e-9
-"""Two figures that are computed from the same responses differ by rounding alone."""
 
 
 @dataclass(frozen=True)
@@ -100,50 +96,27 @@ def _check_coverage(run: TaskRun, predictions: Sequence[Prediction], data: Data 
         )
 
 
-def _prompts(run: TaskRun, predictions: Sequence[Prediction], images: Mapping[str, Any]) -> list[PromptUse]:
-    """Prompts by use; of critiques, whose prompt is each record's own, the digest over ids and instructions."""
-    import importlib
-
-    if run.task.benchmark == "critiquecanvas":
-        given = sorted((item.id, item.prompt) for item in predictions if item.prompt is not None)
-        own_words = not any(key.startswith(("pre_", "post_")) for key in images)
-        if own_words and len(given) == len(predictions):
-            return [PromptUse(id="instruction", sha256=lines_sha256(map(list, given)), n=len(given))]
-        return [PromptUse(id="other", n=len(predictions))]
-    name_of = importlib.import_module(f"lmms_aes_tasks.{run.task.benchmark}").prompt_name
-    counts = collections.Counter(name_of(item.prompt) if item.prompt else "other" for item in predictions)
-    found = []
-    for name, count in sorted(counts.items()):
-        match = re.fullmatch(r"(?P<id>.*?) sha256:(?P<sha>[0-9a-f]{64})(?P<more>.*)", name, re.DOTALL)
-        if match:
-            found.append(PromptUse(id=match["id"] + match["more"], sha256=match["sha"], n=count))
-        else:
-            template = images.get("prompt_file_sha256")
-            found.append(PromptUse(id="other", sha256=template if isinstance(template, str) else None, n=count))
-    return found
-
-
-def _document(adapter: Adapter, item: Prediction, data: Data | None, where: Path) -> Mapping[str, Any]:
+def _document(benchmark: Benchmark, run: TaskRun, item: Prediction, data: Data | None) -> Mapping[str, Any]:
     if item.record is None:
-        raise PredictionError(f"{where}: {item.id} has no record. Run lmms-eval with --log_samples again.")
+        raise PredictionError(f"{run.samples}: {item.id} has no record. Run lmms-eval with --log_samples again.")
     if data is not None and item.id in data.documents:
         return data.documents[item.id]
     try:
-        return adapter.document(item.record)
+        return benchmark.document(run.task, item.record)
     except ValueError as error:
-        raise PredictionError(f"{where}: the record of {printable(item.id)}: {error}") from None
+        raise PredictionError(f"{run.samples}: the record of {printable(item.id)}: {error}") from None
 
 
-def _read(adapter: Adapter, item: Prediction, response: str, data: Data | None, where: Path) -> Read:
-    document = _document(adapter, item, data, where)
+def _read(benchmark: Benchmark, run: TaskRun, item: Prediction, response: str, data: Data | None) -> Read:
+    document = _document(benchmark, run, item, data)
     assert item.record is not None
     try:
-        found = adapter.read(document, response, item.record)
-    except (ValueError, TypeError, KeyError, OverflowError) as error:
-        raise PredictionError(f"{where}: {printable(item.id)} cannot be scored ({printable(error)}).") from None
+        read = benchmark.read(run.task, document, response, item.record)
+    except UNSOUND as error:
+        raise PredictionError(f"{run.samples}: {printable(item.id)} cannot be scored ({printable(error)}).") from None
     if str(document["id"]) != item.id:
-        raise PredictionError(f"{where}: the sample {printable(item.id)} has the record of {document['id']}.")
-    return found
+        raise PredictionError(f"{run.samples}: the sample {printable(item.id)} has the record of {document['id']}.")
+    return read
 
 
 def _compare_with_harness(run: TaskRun, metrics: Mapping[str, Metric]) -> None:
@@ -152,12 +125,13 @@ def _compare_with_harness(run: TaskRun, metrics: Mapping[str, Metric]) -> None:
     Raises:
         BuildError: One differs.
     """
+    late = registry.benchmark(run.task.benchmark).late
     problems = []
     for name, theirs in run.metrics.items():
         if name not in metrics:
             continue
         ours = metrics[name].value
-        tolerance = embedding.TOLERANCE if name in critiquecanvas.EMBEDDING_METRICS else TOLERANCE
+        tolerance = late.tolerance if late is not None and name in late.names else TOLERANCE
         if (ours is None) != (theirs is None) or (
             ours is not None and theirs is not None and not math.isclose(ours, theirs, rel_tol=0, abs_tol=tolerance)
         ):
@@ -170,65 +144,76 @@ def _compare_with_harness(run: TaskRun, metrics: Mapping[str, Metric]) -> None:
         )
 
 
-def _embedding_metrics(run: TaskRun, found: EmbeddingValues, n: int) -> dict[str, Metric]:
-    """Embedding metrics: those computed, else the run's own figures, else null with the reason."""
-    made = {}
-    for name in critiquecanvas.EMBEDDING_METRICS:
-        if name in found.values:
-            made[name] = embedding.mean_metric(found.values[name])
+def _late_metrics(run: TaskRun, names: Sequence[str], given: LateValues, n: int) -> dict[str, Metric]:
+    """Metrics that need encoders: those computed, else the run's own figures, else null with the reason."""
+    metrics = {}
+    for name in names:
+        if name in given.values:
+            metrics[name] = mean_metric(given.values[name])
         elif (reported := run.metrics.get(name)) is not None:
-            made[name] = Metric(value=reported, n=n)
+            metrics[name] = Metric(value=reported, n=n)
         else:
-            made[name] = Metric(value=None, n=0, reason=found.missing[name])
-    return made
+            metrics[name] = Metric(value=None, n=0, reason=given.missing[name])
+    return metrics
 
 
-def _values_of(own_id: str, embedded: EmbeddingValues) -> dict[str, float]:
-    return {name: values[own_id] for name, values in embedded.values.items() if own_id in values}
+def _values_of(item_id: str, late: LateValues) -> dict[str, float]:
+    return {name: values[item_id] for name, values in late.values.items() if item_id in values}
 
 
-def _build_task(run: TaskRun, wanted: Wanted, folder: Path, encoders: dict[str, str]) -> TaskResult:
-    """One task's result; what encoders were used is added to `encoders`."""
-    task = run.task
-    adapter = adapter_of(task)
-    predictions = read_predictions(run.samples)
-    data = data_of(task, wanted.data)
-    _check_coverage(run, predictions, data, wanted.allow_incomplete)
+def _read_rows(
+    run: TaskRun, benchmark: Benchmark, predictions: Sequence[Prediction], data: Data | None
+) -> tuple[list[Row], list[Read]]:
+    """Every response with its record, computed anew.
+
+    Raises:
+        PredictionError: A record is not sound.
+        BuildError: An id is none that may be published.
+    """
     rows: list[Row] = []
-    items: list[Any] = []
-    texts: dict[str, str] = {}
-    for item in _progress(predictions, task.name):
+    reads: list[Read] = []
+    for item in _progress(predictions, run.task.name):
         response = well_formed(item.response)
-        read = _read(adapter, item, response, data, run.samples)
+        read = _read(benchmark, run, item, response, data)
         record = json.loads(json.dumps(read.record)) | {"response_digest": response_digest(response)}
         rows.append(Row(item.id, response, record))
-        items.append(read.item)
-        if task.benchmark == "critiquecanvas":
-            texts[item.id] = str(read.answer)
-    unsound = [own.id for own in rows if not is_plain(own.id) or looks_local(own.id)]
+        reads.append(read)
+    unsound = [row.id for row in rows if not is_plain(row.id) or looks_local(row.id)]
     if unsound:
         raise BuildError(f"{run.samples}: the id {printable(unsound[0])!r} holds <, > or a local path. Rename it.")
+    return rows, reads
+
+
+def _build_task(run: TaskRun, wanted: Wanted, local: LocalData, folder: Path, encoders: dict[str, str]) -> TaskResult:
+    """One task's result; what encoders were used is added to `encoders`."""
+    task = run.task
+    benchmark = registry.benchmark(task.benchmark)
+    predictions = read_predictions(run.samples)
+    data = data_of(task, local)
+    _check_coverage(run, predictions, data, wanted.allow_incomplete)
+    rows, reads = _read_rows(run, benchmark, predictions, data)
     try:
-        figures = adapter.figures(items)
+        figures = benchmark.figures(task, [read.item for read in reads])
     except (ValueError, ArithmeticError) as error:
         raise BuildError(f"{run.samples}: {task.name} cannot be scored: {printable(error)}") from None
     more: dict[str, Metric] = {}
-    if task.benchmark == "critiquecanvas":
-        embedded = embedding.embedding_values(task, texts, wanted.data)
-        more = _embedding_metrics(run, embedded, len(rows))
-        encoders |= {embedding.library_name(name): own for name, own in embedded.encoders.items()}
-        rows = [replace(row, record=row.record | _values_of(row.id, embedded)) for row in rows]
+    if benchmark.late is not None:
+        answers = {row.id: str(read.answer) for row, read in zip(rows, reads, strict=True)}
+        values = benchmark.late.compute(task, answers, local)
+        more = _late_metrics(run, benchmark.late.names, values, len(rows))
+        encoders |= {library_name(name): encoder for name, encoder in values.encoders.items()}
+        rows = [replace(row, record=row.record | _values_of(row.id, values)) for row in rows]
     images = images_of(run)
     file = write_rows(folder, task.name, rows)
     result = result_of(
         task,
         [row.id for row in rows],
         figures,
-        parser=adapter.parser,
+        parser=benchmark.parser,
         version=task.version,
         plugin=versions().plugin,
         data_sha256=None if data is None else data.sha256,
-        prompts=_prompts(run, predictions, images),
+        prompts=benchmark.prompts(predictions, images),
         decoding=decoding_of(run),
         images=images,
         more_metrics=more,
@@ -297,7 +282,8 @@ def build_entry(places: Sequence[Path], wanted: Wanted, folder: Path) -> Entry:
     if wanted.evaluator is not None and (not is_plain(wanted.evaluator) or not 0 < len(wanted.evaluator) <= 200):
         raise BuildError(f"--evaluator is {printable(wanted.evaluator)!r}: use 1 to 200 visible characters, no < and >")
     encoders: dict[str, str] = {}
-    results = {run.task.name: _build_task(run, wanted, folder, encoders) for run in runs}
+    local = LocalData(wanted.data)
+    results = {run.task.name: _build_task(run, wanted, local, folder, encoders) for run in runs}
     own = versions()
     entry = Entry(
         date=max(run.day for run in runs),

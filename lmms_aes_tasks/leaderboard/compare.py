@@ -8,17 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from lmms_aes_tasks import registry
+from lmms_aes_tasks.board.benchmark import Item, MetricFacts
 from lmms_aes_tasks.board.errors import LeaderboardError
+from lmms_aes_tasks.board.late import library_name
 from lmms_aes_tasks.board.schema import Entry, TaskResult, Unit
-from lmms_aes_tasks.critiquecanvas import late as embedding
-from lmms_aes_tasks.critiquecanvas.items import EMBEDDING_METRICS
-from lmms_aes_tasks.leaderboard.items import FORMS, Floats, Item, MetricForm, items_of
-from lmms_aes_tasks.leaderboard.merge import decoding_text, prompt_text
+from lmms_aes_tasks.board.text import printable
 from lmms_aes_tasks.leaderboard.reading import named, read_entry, task_rows
-from lmms_aes_tasks.leaderboard.safe_reading import printable
-from lmms_aes_tasks.utils.significance import DEFAULT_RESAMPLES, bootstrap_interval, mcnemar_exact
+from lmms_aes_tasks.leaderboard.results import decoding_text, prompt_text
+from lmms_aes_tasks.utils.significance import DEFAULT_RESAMPLES, mcnemar_exact
+from lmms_aes_tasks.utils.sums import difference_of_sums
 
 MAX_GROUPS = 30
 """A breakdown with more groups has few items in each, and costs every test its power: it is left out, and named."""
@@ -109,8 +109,8 @@ def _refusal(one: TaskResult, other: TaskResult) -> str | None:
     """Why two results of a task cannot be compared, from what their entries say."""
     if one.benchmark != other.benchmark:
         return f"the benchmark is {one.benchmark} in the first and {other.benchmark} in the second"
-    if one.benchmark not in FORMS:
-        return f"the benchmark {one.benchmark} is not known; known are {', '.join(FORMS)}"
+    if one.benchmark not in registry.names():
+        return f"the benchmark {one.benchmark} is not known; known are {', '.join(registry.names())}"
     if comparability(one.version) != comparability(other.version):
         return f"the task's version is {one.version} in the first and {other.version} in the second"
     if one.data_sha256 and other.data_sha256 and one.data_sha256 != other.data_sha256:
@@ -143,14 +143,13 @@ def _stated(one: TaskResult, other: TaskResult) -> list[str]:
 
 
 def _other_encoders(one: Entry, other: Entry, task: str) -> list[str]:
-    """Encoders of the embedding metrics that differ: their figures are not of one scale."""
-    if one.tasks[task].benchmark != "critiquecanvas":
-        return []
-    names = (embedding.library_name(metric) for metric in EMBEDDING_METRICS)
-    found = [(name, one.versions.libraries.get(name), other.versions.libraries.get(name)) for name in names]
+    """Encoders that differ: their figures are not of one scale."""
+    late = registry.benchmark(one.tasks[task].benchmark).late
+    names = [library_name(metric) for metric in late.names] if late is not None else []
+    encoders = [(name, one.versions.libraries.get(name), other.versions.libraries.get(name)) for name in names]
     return [
         f"{name}: {first} in the first, {second} in the second: do not compare its figures"
-        for name, first, second in found
+        for name, first, second in encoders
         if first and second and first != second
     ]
 
@@ -177,47 +176,26 @@ def _pairs(first: Sequence[Item], second: Sequence[Item]) -> list[tuple[Item, It
     return [(ones[item_id], others[item_id]) for item_id in sorted(ones)]
 
 
-def _defined(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
-
-
-def _interval(
-    first: Floats, second: Floats, form: MetricForm, resamples: int, seed: int
-) -> tuple[float | None, float | None]:
-    """Interval of second minus first; items are resampled whole, the same in both."""
-    if len(first) < 2:
-        return None, None
-
-    def sums(columns: Floats, drawn: npt.NDArray[np.intp], axis: int) -> Floats:
-        return np.stack([column[drawn].sum(axis=axis) for column in columns.T], axis=-1)
-
-    def statistic(drawn: npt.NDArray[np.intp], axis: int = -1) -> Floats:
-        return form.of_sums(sums(second, drawn, axis)) - form.of_sums(sums(first, drawn, axis))
-
-    found = bootstrap_interval([np.arange(len(first))], statistic, resamples=resamples, seed=seed)
-    return _defined(found.low), _defined(found.high)
-
-
 def _difference(
     pairs: Sequence[tuple[Item, Item]],
     task: str,
     metric: str,
-    form: MetricForm,
+    facts: MetricFacts,
     place: tuple[str | None, str | None],
     resamples: int,
     seed: int,
 ) -> Difference | None:
-    """One metric over pairs of items; None when no item enters it."""
+    """One metric over pairs of items; None when no item enters it, or it is not defined in both."""
     entering = [(one.sums[metric], two.sums[metric]) for one, two in pairs if metric in one.sums and metric in two.sums]
-    if not entering:
+    if facts.of_sums is None or not entering:
         return None
     first, second = (np.array([pair[side] for pair in entering], dtype=np.float64) for side in (0, 1))
-    values = [float(form.of_sums(columns.sum(axis=0))) for columns in (first, second)]
-    if not np.isfinite(values).all():
+    difference = difference_of_sums(first, second, facts.of_sums, resamples, seed)
+    if difference.value is None or difference.first is None or difference.second is None:
         return None
-    low, high = _interval(first, second, form, resamples, seed)
+    interval = difference.interval
     only_first = only_second = p = None
-    if form.right_wrong:
+    if facts.right_wrong:
         only_first = int(np.sum((first[:, 0] == 1) & (second[:, 0] == 0)))
         only_second = int(np.sum((first[:, 0] == 0) & (second[:, 0] == 1)))
         p = mcnemar_exact(only_first, only_second)
@@ -227,17 +205,17 @@ def _difference(
         breakdown=place[0],
         group=place[1],
         n=len(entering),
-        first=values[0],
-        second=values[1],
-        difference=values[1] - values[0],
-        low=low,
-        high=high,
+        first=difference.first,
+        second=difference.second,
+        difference=difference.value,
+        low=interval.low if interval else None,
+        high=interval.high if interval else None,
         only_first=only_first,
         only_second=only_second,
         p=p,
         p_bonferroni=None,
-        unit=form.unit,
-        higher_is_better=form.higher_is_better,
+        unit=facts.unit,
+        higher_is_better=facts.higher_is_better,
     )
 
 
@@ -265,9 +243,9 @@ def _task_differences(
     for breakdown, groups in grouped.items():
         places += [((breakdown, group), groups[group]) for group in sorted(groups, key=_group_order)]
     made = [
-        _difference(own, task, metric, form, place, resamples, seed)
+        _difference(own, task, metric, facts, place, resamples, seed)
         for place, own in places
-        for metric, form in FORMS[benchmark].items()
+        for metric, facts in registry.benchmark(benchmark).metrics.items()
     ]
     return [one for one in made if one is not None], [f"{name}: more than {MAX_GROUPS} groups" for name in many]
 
@@ -290,9 +268,20 @@ def _entry(folder: Path) -> Entry:
 
 
 def _items(folder: Path, entry: Entry, task: str) -> list[Item]:
+    """The independent items of a task of an entry.
+
+    Raises:
+        LeaderboardError: A record is not sound.
+    """
     with named(folder):
         rows = sorted(task_rows(folder, entry, task), key=lambda row: row.id)
-    return items_of(entry.tasks[task].benchmark, rows, f"{folder}, {task}")
+    where = f"{folder}, {task}"
+    try:
+        return registry.benchmark(entry.tasks[task].benchmark).compared(rows)
+    except KeyError as error:
+        raise LeaderboardError(f"{where}: a record lacks {error}. Build the entry again.") from None
+    except (ValueError, TypeError) as error:
+        raise LeaderboardError(f"{where}: a record is not sound ({error}). Build the entry again.") from None
 
 
 def compare_entries(

@@ -1,44 +1,29 @@
-"""The one metric of a task that stands for it, where a format has room for one."""
+"""The one metric of a task that stands for it, where a format has room for one, and the best entry by it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
+from lmms_aes_tasks import registry
+from lmms_aes_tasks.board.rows import is_baseline
 from lmms_aes_tasks.board.schema import BoardRow
-
-_HEADLINES = {
-    # every case counts, ties with nothing else; Macro-F1 leaves out the three-way cases
-    "contextcanvas": "accuracy",
-    # of the lexical metrics the one with an error per item that needs no download: METEOR needs WordNet, BLEU is a
-    # corpus value, and the encoders give other digits on other machines
-    "critiquecanvas": "rouge_l",
-    # right in all three orders: luck and a habit of position do not pass (section 3.1 of the paper)
-    "vab": "pass^3",
-}
-# FineArtBench asks how far a model ranks methods as the experts do; of the two protocols `aligned` is the sound reading
-_FINEARTBENCH = {"global": "artist_elo_rho_aligned", "instance": "task_elo_rho_aligned"}
 
 
 def headline_of(benchmark: str, task: str) -> str | None:
-    """Name of the metric that stands for a task; higher is better in each. None for a task that is none of ours.
+    """Name of the metric that stands for a task; higher is better in each. None for a task of no benchmark here.
 
-    >>> headline_of("vab", "vab_tb1"), headline_of("fineartbench", "fineartbench_2afc_global_cot")
+    >>> headline_of("vab", "vab_tb1_greedy"), headline_of("fineartbench", "fineartbench_2afc_global_cot")
     ('pass^3', 'artist_elo_rho_aligned')
     """
-    if benchmark == "fineartbench":
-        return next((name for mode, name in _FINEARTBENCH.items() if f"_{mode}" in task), None)
-    return _HEADLINES.get(benchmark)
+    if benchmark not in registry.names():
+        return None
+    return registry.benchmark(benchmark).family_of(task).headline or None
 
 
 def headline_value(row: BoardRow) -> float | None:
     """The headline's value; None where the row has none."""
     metric = row.metrics.get(headline_of(row.benchmark, row.task) or "")
     return None if metric is None else metric.value
-
-
-def is_baseline(row: BoardRow) -> bool:
-    """Whether a row is no model's: a run of `aes_baseline`, whose oracle reads the labels, or a paper's baseline."""
-    return row.backend == "aes_baseline" or row.group.lower().endswith("baseline")
 
 
 def best_row(rows: Iterable[BoardRow], task: str) -> BoardRow | None:
@@ -53,4 +38,4 @@ def best_row(rows: Iterable[BoardRow], task: str) -> BoardRow | None:
         for value in (headline_value(row),)
         if value is not None
     ]
-    return max(known, key=lambda one: one[:4])[4] if known else None
+    return max(known, key=lambda candidate: candidate[:4])[4] if known else None

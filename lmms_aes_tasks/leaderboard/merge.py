@@ -26,6 +26,7 @@ from lmms_aes_tasks.board.schema import (
     is_day,
     is_future,
 )
+from lmms_aes_tasks.board.text import printable
 from lmms_aes_tasks.leaderboard.reading import (
     children,
     list_folder,
@@ -38,7 +39,7 @@ from lmms_aes_tasks.leaderboard.reading import (
     unnamed_files,
 )
 from lmms_aes_tasks.leaderboard.responses import path_of
-from lmms_aes_tasks.leaderboard.safe_reading import printable
+from lmms_aes_tasks.leaderboard.results import decoding_text, prompt_text, short_text
 
 UNKNOWN = "unknown"
 """Segment of a revision that is not known."""
@@ -48,7 +49,6 @@ MODEL_FOLDER = re.compile(f"{MODEL_PART}__{MODEL_PART}")
 FOLDER_NAME = re.compile(SEGMENT)
 SAME_SCORE = 1e-4
 """Two scores of the same responses are the same up to this share: on another machine encoders differ a little."""
-_DECODING_CHARS = 300
 _SUBJECT = {"model": "<org>__<model>", "revision": "revision", "run": "run"}
 
 
@@ -170,32 +170,6 @@ def _entry_problems(found: Found) -> list[str]:
     return problems
 
 
-def prompt_text(result: TaskResult) -> str | None:
-    """Prompt ids with the first 8 digits of their SHA-256, for people; None where nothing is told of them."""
-    names = sorted({f"{use.id}@{use.sha256[:8]}" if use.sha256 else use.id for use in result.prompts})
-    text = " + ".join(names)
-    return _short(text) if names else None
-
-
-def _short(text: str) -> str:
-    """A text that fits a column; what is cut is told apart by a digest."""
-    import hashlib
-
-    if len(text) <= _DECODING_CHARS:
-        return text
-    return f"{text[:_DECODING_CHARS]}… ({hashlib.sha256(text.encode('utf-8')).hexdigest()[:8]})"
-
-
-def decoding_text(result: TaskResult) -> str:
-    """Decoding settings in one line, in a fixed order.
-
-    The default of a setting is not known here: a setting that is not given is not shown.
-    """
-    return _short(
-        " ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in sorted(result.decoding.items()))
-    )
-
-
 def _status(found: Found, task: str) -> Status:
     known = found.verified
     # a task none of whose scores could be recomputed was not recomputed
@@ -225,7 +199,7 @@ def _findings(found: Found, task: str) -> list[Finding]:
             kept.append(finding)
     left = known.not_recomputed.get(task, [])
     if left:
-        kept.append(Finding(kind="note", where=task, message=_short(f"not recomputed: {', '.join(sorted(left))}")))
+        kept.append(Finding(kind="note", where=task, message=short_text(f"not recomputed: {', '.join(sorted(left))}")))
     return kept
 
 
@@ -425,13 +399,6 @@ def merge_submissions(folder: Path, published: Sequence[BoardRow] = ()) -> Board
     problems += _duplicates(entries)
     raise_problems(str(folder), problems, "; nothing was written")
     return board_of(entries, published)
-
-
-def published_rows() -> list[BoardRow]:
-    """The papers' own rows."""
-    from lmms_aes_tasks.leaderboard import published_rows as module
-
-    return module.published_rows()
 
 
 def board_text(board: Board) -> str:

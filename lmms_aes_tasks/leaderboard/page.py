@@ -16,9 +16,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lmms_aes_tasks import __version__
+from lmms_aes_tasks import __version__, registry
 from lmms_aes_tasks.board.errors import LeaderboardError
+from lmms_aes_tasks.board.plots import Plot
+from lmms_aes_tasks.board.rows import group_order
 from lmms_aes_tasks.board.schema import Board, BoardRow, Status
+from lmms_aes_tasks.board.text import number, shown
 from lmms_aes_tasks.leaderboard.page_tables import (
     Cell,
     Column,
@@ -29,18 +32,8 @@ from lmms_aes_tasks.leaderboard.page_tables import (
     entry_path,
     families_of,
     family_view,
-    group_order,
 )
-from lmms_aes_tasks.leaderboard.page_text import (
-    BENCHMARKS,
-    STATUS_TEXT,
-    Benchmark,
-    breakdown_label,
-    metric_label,
-    number,
-    shown,
-    split_name,
-)
+from lmms_aes_tasks.leaderboard.page_text import STATUS_TEXT, Words, split_name
 from lmms_aes_tasks.records import bulleted
 
 TITLE = "Visual aesthetics leaderboard"
@@ -127,21 +120,21 @@ class EntryView:
     tasks: tuple[TaskView, ...]
 
 
-def _group_tables(row: BoardRow) -> tuple[GroupTable, ...]:
+def _group_tables(row: BoardRow, words: Words) -> tuple[GroupTable, ...]:
     tables = []
     for name, groups in row.breakdowns.items():
-        columns = columns_of(groups.values())
+        columns = columns_of(groups.values(), words)
         rows = tuple(
             (shown(group), tuple(cell_of(groups[group], column.metric) for column in columns))
             for group in group_order(groups)
         )
-        tables.append(GroupTable(breakdown_label(name), columns, rows))
+        tables.append(GroupTable(words.breakdown_label(name), columns, rows))
     return tuple(tables)
 
 
-def _task_view(row: BoardRow, benchmark: Benchmark) -> TaskView:
+def _task_view(row: BoardRow, benchmark: Words) -> TaskView:
     text, meaning = STATUS_TEXT[row.status]
-    columns = columns_of([row.metrics])
+    columns = columns_of([row.metrics], benchmark)
     return TaskView(
         task=row.task,
         benchmark=benchmark.title,
@@ -160,7 +153,7 @@ def _task_view(row: BoardRow, benchmark: Benchmark) -> TaskView:
             MetricView(column, cell_of(row.metrics, column.metric), f"{row.metrics[column.metric].n:,}")
             for column in columns
         ),
-        breakdowns=_group_tables(row),
+        breakdowns=_group_tables(row, benchmark),
         findings=tuple(FindingView(f.kind, shown(f.where), shown(f.message)) for f in row.findings),
     )
 
@@ -220,9 +213,10 @@ def entries_of(board: Board) -> list[EntryView]:
 # -- Pages -------------------------------------------------------------------------------------------------------------
 
 
-def _benchmark_file(benchmark: Benchmark) -> str:
-    known = benchmark in BENCHMARKS
-    return f"{benchmark.name}.html" if known else f"benchmark-{benchmark.name}.html"  # none can be called index
+def _benchmark_file(benchmark: Words) -> str:
+    return (
+        f"{benchmark.name}.html" if benchmark.known else f"benchmark-{benchmark.name}.html"
+    )  # none can be called index
 
 
 def _filters(families: Sequence[FamilyView]) -> list[dict[str, Any]]:
@@ -244,10 +238,10 @@ def _filters(families: Sequence[FamilyView]) -> list[dict[str, Any]]:
     return filters
 
 
-def _card(benchmark: Benchmark, families: Sequence[FamilyView], n: int) -> dict[str, Any]:
+def _card(benchmark: Words, families: Sequence[FamilyView], n: int) -> dict[str, Any]:
     """A benchmark on the index: the first rows of its first table, runs and papers apart."""
     first = families[0]
-    place = next((i for i, column in enumerate(first.columns) if column.metric == first.family.primary), None)
+    place = next((i for i, column in enumerate(first.columns) if column.metric == first.family.headline), None)
     tops = []
     for section in first.sections:
         rows = [
@@ -271,7 +265,9 @@ def _card(benchmark: Benchmark, families: Sequence[FamilyView], n: int) -> dict[
         ]
         if views:
             tops.append({"title": "Papers" if rows[0][0].status == "published" else "Runs", "rows": views})
-    metric = "" if place is None else f"{metric_label(first.family.primary)} {first.columns[place].unit}".strip()
+    metric = (
+        "" if place is None else f"{benchmark.metric_label(first.family.headline)} {first.columns[place].unit}".strip()
+    )
     return {
         "title": benchmark.title,
         "summary": benchmark.summary,
@@ -280,6 +276,10 @@ def _card(benchmark: Benchmark, families: Sequence[FamilyView], n: int) -> dict[
         "tops": tops,
         "n": n,
     }
+
+
+def _plots(benchmark: Words, view: FamilyView) -> list[Plot]:
+    return registry.benchmark(benchmark.name).plots(view.rows, view.family) if benchmark.known else []
 
 
 def _environment() -> Any:
@@ -296,8 +296,6 @@ def _environment() -> Any:
 
 def site_files(board: Board, title: str = TITLE) -> dict[str, str]:
     """Every file of the site by its path below the site's root; the same board gives the same files."""
-    from lmms_aes_tasks.leaderboard.page_plots import cross_plot, plots_of
-
     environment = _environment()
     benchmarks = benchmarks_of(board)
     entries = entries_of(board)
@@ -322,7 +320,7 @@ def site_files(board: Board, title: str = TITLE) -> dict[str, str]:
 
     cards = []
     for benchmark, rows in benchmarks:
-        families = [family_view(family, own) for family, own in families_of(benchmark, rows)]
+        families = [family_view(family, members, benchmark) for family, members in families_of(benchmark, rows)]
         cards.append(_card(benchmark, families, len(rows)))
         render(
             "benchmark.html.j2",
@@ -330,12 +328,13 @@ def site_files(board: Board, title: str = TITLE) -> dict[str, str]:
             benchmark=benchmark,
             families=families,
             filters=_filters(families),
-            plots={view.id: plots_of(benchmark.name, view.rows, view.family) for view in families},
+            plots={view.id: _plots(benchmark, view) for view in families},
             superseded=sum(row.superseded for row in rows),
         )
     for entry in entries:
         render("entry.html.j2", entry.href, entry=entry)
-    render("index.html.j2", "index.html", cards=cards, entries=entries, cross=cross_plot(board.rows))
+    crossing = [plot for known in registry.benchmarks() for plot in known.board_plots(board.rows)]
+    render("index.html.j2", "index.html", cards=cards, entries=entries, crossing=crossing)
     return files
 
 

@@ -5,25 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from lmms_aes_tasks import registry
+from lmms_aes_tasks.board.benchmark import Benchmark, Family
+from lmms_aes_tasks.board.rows import current, group_order, is_baseline, is_partial, status_class
 from lmms_aes_tasks.board.schema import Board, BoardRow, Metric
-from lmms_aes_tasks.leaderboard.headlines import is_baseline
+from lmms_aes_tasks.board.text import number, shown, variant_label
 from lmms_aes_tasks.leaderboard.page_text import (
-    BENCHMARKS,
     STATUS_TEXT,
-    Benchmark,
-    Family,
-    breakdown_label,
+    Words,
     direction,
     interval,
-    metric_label,
-    metric_meaning,
-    metric_place,
-    number,
-    shown,
     slug,
     split_name,
     unit_suffix,
-    variant_label,
+    words_of,
 )
 
 _TINTS = 9
@@ -136,56 +131,39 @@ def entry_path(row: BoardRow) -> str | None:
     return None if row.entry is None else f"entries/{slug(row.model, row.entry)}.html"
 
 
-def status_class(row: BoardRow) -> str:
-    """Rows of one class are compared: the papers' with each other, and runs with each other."""
-    return "published" if row.status == "published" else "run"
-
-
-def variant_of(row: BoardRow, family: Family) -> str:
-    """What a task adds to the family's main task: `greedy` for `vab_tb1_greedy`."""
-    return row.task[len(family.task) :].lstrip("_")
-
-
 # -- Families ----------------------------------------------------------------------------------------------------------
 
 
-def _belongs(task: str, family: Family) -> bool:
-    # a demo is another, tiny data set: its figures compare with nothing
-    return task == family.task or (task.startswith(f"{family.task}_") and "demo" not in task.split("_"))
-
-
-def benchmarks_of(board: Board) -> list[tuple[Benchmark, list[BoardRow]]]:
-    """The board's benchmarks with their rows: those the page knows first, then any other by name."""
+def benchmarks_of(board: Board) -> list[tuple[Words, list[BoardRow]]]:
+    """The board's benchmarks with their rows: those that are installed here first, then any other by name."""
     rows: dict[str, list[BoardRow]] = {}
     for row in board.rows:
         rows.setdefault(row.benchmark, []).append(row)
-    known = [(benchmark, rows.pop(benchmark.name)) for benchmark in BENCHMARKS if benchmark.name in rows]
-    return known + [(Benchmark(name, name.replace("_", " "), ""), rows[name]) for name in sorted(rows)]
+    installed = [benchmark.name for benchmark in registry.benchmarks() if benchmark.name in rows]
+    return [(words_of(name), rows[name]) for name in [*installed, *sorted(set(rows) - set(installed))]]
 
 
-def _family_of(task: str, families: Sequence[Family]) -> Family:
-    """A task's family; a demo, or a task that the page does not know, is one of its own."""
-    for family in families:
-        if _belongs(task, family):
-            return family
-        if task == f"{family.task}_demo":
-            return Family(task, f"{family.title} (demo on generated data)", family.primary)
-    return Family(task, task.replace("_", " "))
+def family_of(benchmark: str, task: str) -> Family:
+    """The table that a task belongs to."""
+    if benchmark in registry.names():
+        return registry.benchmark(benchmark).family_of(task)
+    return Benchmark().family_of(task)
 
 
-def families_of(benchmark: Benchmark, rows: Sequence[BoardRow]) -> list[tuple[Family, list[BoardRow]]]:
+def families_of(words: Words, rows: Sequence[BoardRow]) -> list[tuple[Family, list[BoardRow]]]:
     """Rows by family; the benchmark's own ones first, those with no row left out."""
-    found: dict[str, tuple[Family, list[BoardRow]]] = {family.task: (family, []) for family in benchmark.families}
+    declared = registry.benchmark(words.name).families if words.known else ()
+    found: dict[str, tuple[Family, list[BoardRow]]] = {family.task: (family, []) for family in declared}
     for row in rows:
-        family = _family_of(row.task, benchmark.families)
+        family = family_of(row.benchmark, row.task)
         found.setdefault(family.task, (family, []))[1].append(row)
-    return [(family, own) for family, own in found.values() if own]
+    return [(family, members) for family, members in found.values() if members]
 
 
 # -- Columns, best, partial --------------------------------------------------------------------------------------------
 
 
-def columns_of(rows: Iterable[Mapping[str, Metric]]) -> tuple[Column, ...]:
+def columns_of(rows: Iterable[Mapping[str, Metric]], words: Words) -> tuple[Column, ...]:
     """A column for every metric of some rows, but p-values of a correlation stand under it."""
     first: dict[str, Metric] = {}
     for metrics in rows:
@@ -193,25 +171,16 @@ def columns_of(rows: Iterable[Mapping[str, Metric]]) -> tuple[Column, ...]:
             if metric.unit != "p" or name.replace("_p_", "_rho_") not in metrics or "_p_" not in name:
                 first.setdefault(name, metric)
     columns = []
-    for name in sorted(first, key=metric_place):
+    for name in sorted(first, key=words.metric_place):
         arrow, better = direction(first[name])
-        columns.append(Column(name, metric_label(name), metric_meaning(name), unit_suffix(first[name]), arrow, better))
+        label, meaning = words.metric_label(name), words.metric_meaning(name)
+        columns.append(Column(name, label, meaning, unit_suffix(first[name]), arrow, better))
     return tuple(columns)
 
 
 def _comparison(row: BoardRow) -> tuple[str, str]:
     """Rows with the same key compete: one class, one comparability number N of the task's version N-X."""
     return status_class(row), (row.version or "").split("-")[0]
-
-
-def is_partial(row: BoardRow) -> bool:
-    """Whether a run answered fewer items than the whole task has (`--limit`)."""
-    return row.n is not None and row.n_expected is not None and row.n < row.n_expected
-
-
-def current(rows: Sequence[BoardRow]) -> list[BoardRow]:
-    """Rows that stand for their model: neither superseded nor partial."""
-    return [row for row in rows if not row.superseded and not is_partial(row)]
 
 
 def _competes(row: BoardRow) -> bool:
@@ -276,7 +245,7 @@ def _row_view(row: BoardRow, family: Family, cells: Sequence[Cell]) -> RowView:
         status_meaning=meaning,
         source=shown(row.source or ""),
         group=shown(row.group),
-        variant=variant_label(variant_of(row, family)),
+        variant=variant_label(family.variant(row.task)),
         version=shown(row.version or ""),
         prompt=shown(row.prompt or ""),
         decoding=shown(row.decoding or ""),
@@ -317,7 +286,7 @@ def _sections(rows: Sequence[BoardRow], family: Family, columns: Sequence[Column
                 family,
                 [cell_of(rows[i].metrics, c.metric, (i, c.metric) in best) for c in columns],
             )
-            for i in sorted(places, key=lambda i: (i not in standing, _order(rows[i], family.primary)))
+            for i in sorted(places, key=lambda i: (i not in standing, _order(rows[i], family.headline)))
         ]
         if views:
             sections.append(Section(title, tuple(views)))
@@ -325,12 +294,6 @@ def _sections(rows: Sequence[BoardRow], family: Family, columns: Sequence[Column
 
 
 # -- Breakdowns --------------------------------------------------------------------------------------------------------
-
-
-def group_order(names: Iterable[str]) -> list[str]:
-    """Groups in reading order: by number where all are numbers, else as first met."""
-    unique = list(dict.fromkeys(names))
-    return sorted(unique, key=float) if all(name.isascii() and name.isdigit() for name in unique) else unique
 
 
 def _tinted(cells: Sequence[Cell], low: float, high: float) -> list[Cell]:
@@ -365,28 +328,28 @@ def _breakdown_table(rows: Sequence[BoardRow], family: Family, name: str, column
     )
 
 
-def breakdowns_of(rows: Sequence[BoardRow], family: Family) -> tuple[Breakdown, ...]:
+def breakdowns_of(rows: Sequence[BoardRow], family: Family, words: Words) -> tuple[Breakdown, ...]:
     """Every breakdown that some row has: a table a metric."""
-    ordered = sorted(rows, key=lambda row: (row.status == "published", _order(row, family.primary)))
+    ordered = sorted(rows, key=lambda row: (row.status == "published", _order(row, family.headline)))
     found = []
     for name in dict.fromkeys(name for row in ordered for name in row.breakdowns):
         own = [row for row in ordered if row.breakdowns.get(name)]
-        columns = columns_of(metrics for row in own for metrics in row.breakdowns[name].values())
+        columns = columns_of((metrics for row in own for metrics in row.breakdowns[name].values()), words)
         tables = tuple(_breakdown_table(own, family, name, column) for column in columns)
         if tables:
-            found.append(Breakdown(name, breakdown_label(name), tables))
+            found.append(Breakdown(name, words.breakdown_label(name), tables))
     return tuple(found)
 
 
-def family_view(family: Family, rows: Sequence[BoardRow]) -> FamilyView:
+def family_view(family: Family, rows: Sequence[BoardRow], words: Words) -> FamilyView:
     """A family's table and breakdowns."""
-    columns = columns_of(row.metrics for row in rows)
+    columns = columns_of((row.metrics for row in rows), words)
     return FamilyView(
         id=family.task,
         family=family,
         columns=columns,
         sections=_sections(rows, family, columns),
-        has_variants=any(variant_of(row, family) for row in rows),
-        breakdowns=breakdowns_of(rows, family),
+        has_variants=any(family.variant(row.task) for row in rows),
+        breakdowns=breakdowns_of(rows, family, words),
         rows=tuple(rows),
     )

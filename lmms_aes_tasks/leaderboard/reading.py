@@ -13,17 +13,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from lmms_aes_tasks.board.benchmark import Row
 from lmms_aes_tasks.board.digests import per_item_sha256, text_sha256
 from lmms_aes_tasks.board.errors import EntryError, LeaderboardError
 from lmms_aes_tasks.board.schema import ENTRY_FILE, VERIFICATION_FILE
-from lmms_aes_tasks.leaderboard.responses import FOLDER, Row, path_of, read_rows
+from lmms_aes_tasks.board.text import is_plain, looks_local, printable
+from lmms_aes_tasks.leaderboard.responses import FOLDER, path_of, read_rows
 from lmms_aes_tasks.leaderboard.safe_reading import (
     REBUILD,
     check_sizes,
     file_facts,
-    is_plain,
-    looks_local,
-    printable,
     read_limited,
     read_named,
     strict_json,

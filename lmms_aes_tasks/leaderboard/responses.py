@@ -4,22 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from lmms_aes_tasks.board.benchmark import Row
 from lmms_aes_tasks.board.digests import canonical_json
 from lmms_aes_tasks.board.errors import EntryError
 from lmms_aes_tasks.board.schema import ResponsesFile
-from lmms_aes_tasks.leaderboard.safe_reading import (
-    MAX_LINE_BYTES,
-    MAX_ROWS,
-    check_sizes,
-    compressed_lines,
-    is_plain,
-    printable,
-    strict_json,
-)
+from lmms_aes_tasks.board.text import is_plain, printable
+from lmms_aes_tasks.leaderboard.safe_reading import MAX_LINE_BYTES, MAX_ROWS, check_sizes, compressed_lines, strict_json
 
 FOLDER = "responses"
 MAX_RESPONSE_CHARS = 1_000_000
@@ -28,21 +20,6 @@ MAX_ID_CHARS = 1_000
 _LEVEL = 12
 """Of compression: its window (4 MB) is within what a verifier allows, and 10,000 rows take a second."""
 _KEYS = {"id", "response", "record"}
-
-
-@dataclass(frozen=True)
-class Row:
-    """One line.
-
-    Attributes:
-        id: Id of the document.
-        response: The text that is scored.
-        record: The benchmark's record, with `response_digest`.
-    """
-
-    id: str
-    response: str
-    record: dict[str, Any]
 
 
 def path_of(task: str) -> str:

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 
+from lmms_aes_tasks.board.benchmark import Figures, Task
 from lmms_aes_tasks.board.digests import ids_sha256, lines_sha256
 from lmms_aes_tasks.board.schema import Metric, PromptUse, ResponsesFile, TaskResult
-from lmms_aes_tasks.leaderboard.benchmarks import Figures
-from lmms_aes_tasks.leaderboard.tasks import Task, expected_items
+from lmms_aes_tasks.leaderboard.tasks import expected_items
+
+TOLERANCE = 1e-9
+"""Two figures that are computed from the same responses differ by rounding alone."""
+_TEXT_CHARS = 300
+UNSOUND = (ValueError, TypeError, KeyError, OverflowError, RecursionError)
+"""What reading a record that is not sound raises."""
 
 
-def _short(digest: str | None) -> str:
+def _first_eight(digest: str | None) -> str:
     return digest[:8] if digest else "none"
 
 
@@ -30,8 +38,8 @@ def signature(
     plugin: str,
 ) -> str:
     """What affects a score, in one line, in the manner of SacreBLEU."""
-    prompt = _short(prompt_digest(prompts))
-    return f"task:{task}|v:{version}|data:{_short(data)}|prompt:{prompt}|parser:{parser}|n:{n}|version:{plugin}"
+    prompt = _first_eight(prompt_digest(prompts))
+    return f"task:{task}|v:{version}|data:{_first_eight(data)}|prompt:{prompt}|parser:{parser}|n:{n}|version:{plugin}"
 
 
 def result_of(
@@ -85,4 +93,31 @@ def result_of(
         breakdowns=figures.breakdowns,
         signature=signature(task.name, version, data_sha256, prompts, parser, len(ids), plugin),
         file=file,
+    )
+
+
+# -- In one line ------------------------------------------------------------------------------------------------------
+
+
+def prompt_text(result: TaskResult) -> str | None:
+    """Prompt ids with the first 8 digits of their SHA-256, for people; None where nothing is told of them."""
+    names = sorted({f"{use.id}@{use.sha256[:8]}" if use.sha256 else use.id for use in result.prompts})
+    text = " + ".join(names)
+    return short_text(text) if names else None
+
+
+def short_text(text: str) -> str:
+    """A text that fits a column; what is cut is told apart by a digest."""
+    if len(text) <= _TEXT_CHARS:
+        return text
+    return f"{text[:_TEXT_CHARS]}… ({hashlib.sha256(text.encode('utf-8')).hexdigest()[:8]})"
+
+
+def decoding_text(result: TaskResult) -> str:
+    """Decoding settings in one line, in a fixed order.
+
+    The default of a setting is not known here: a setting that is not given is not shown.
+    """
+    return short_text(
+        " ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in sorted(result.decoding.items()))
     )

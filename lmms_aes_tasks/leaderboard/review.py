@@ -12,12 +12,12 @@ from pathlib import Path
 
 from lmms_aes_tasks.board.errors import LeaderboardError
 from lmms_aes_tasks.board.schema import ENTRY_FILE, VERIFICATION_FILE, Board
+from lmms_aes_tasks.board.text import printable
 from lmms_aes_tasks.leaderboard.compare import Comparison, Difference, compare_entries
 from lmms_aes_tasks.leaderboard.headlines import best_row
 from lmms_aes_tasks.leaderboard.merge import BESIDES, FOLDER_NAME, MODEL_FOLDER, merge_submissions
 from lmms_aes_tasks.leaderboard.reading import named, raise_problems, read_entry
 from lmms_aes_tasks.leaderboard.responses import FOLDER as RESPONSES_FOLDER
-from lmms_aes_tasks.leaderboard.safe_reading import printable
 
 SUBMISSIONS = "leaderboard/submissions"
 MAX_CHANGED = 10_000

@@ -7,8 +7,6 @@ from it but what a list here names, and each value is held against what it may b
 from __future__ import annotations
 
 import hashlib
-import importlib
-import importlib.metadata
 import json
 import math
 import re
@@ -17,9 +15,11 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from lmms_aes_tasks.board.schema import Versions, is_day
-from lmms_aes_tasks.leaderboard.safe_reading import looks_local
-from lmms_aes_tasks.leaderboard.tasks import Task, known_tasks
+from lmms_aes_tasks import registry
+from lmms_aes_tasks.board.benchmark import Task
+from lmms_aes_tasks.board.schema import is_day
+from lmms_aes_tasks.board.text import looks_local
+from lmms_aes_tasks.leaderboard.tasks import known_tasks
 from lmms_aes_tasks.records import SourceError, bulleted
 
 _MAX_RESULTS_BYTES = 256 * 1024 * 1024
@@ -291,7 +291,7 @@ def _settings(run: TaskRun) -> dict[str, Any]:
     """The benchmark's settings in force: the running model's block, else the default one, else our defaults."""
     from lmms_aes_tasks.settings import read_settings
 
-    kind = importlib.import_module(f"lmms_aes_tasks.{run.task.benchmark}").Settings
+    kind = registry.benchmark(run.task.benchmark).settings
     given = run.task_config.get("lmms_eval_specific_kwargs") or {}
     block = given.get(_backend(run))
     if not isinstance(block, Mapping):
@@ -299,7 +299,7 @@ def _settings(run: TaskRun) -> dict[str, Any]:
         block = {**(default if isinstance(default, Mapping) else {})}
         block |= {key: value for key, value in given.items() if not isinstance(value, Mapping)}
     try:
-        found = read_settings(kind, block)
+        found: Any = read_settings(kind, block)
     except (ValueError, TypeError) as error:
         raise SourceError(f"{run.results}: settings of {run.task.name}: {error}") from None
     return {item.name: getattr(found, item.name) for item in fields(found)}
@@ -307,7 +307,7 @@ def _settings(run: TaskRun) -> dict[str, Any]:
 
 def setting_keys(benchmark: str) -> frozenset[str]:
     """Every key that an entry's `images` may have for a benchmark."""
-    kind = importlib.import_module(f"lmms_aes_tasks.{benchmark}").Settings
+    kind = registry.benchmark(benchmark).settings
     own = {item.name for item in fields(kind)}
     hashed = {f"{name}_sha256" for name in own & _PRIVATE_SETTINGS}
     return frozenset((own - _PRIVATE_SETTINGS) | hashed | IMAGE_KEYS)
@@ -344,20 +344,3 @@ def _file_sha256(name: str) -> str | None:
         return read_prompt(Path(name).expanduser(), ()).sha256
     except (PromptError, OSError):
         return None
-
-
-_LIBRARIES = ("torch", "transformers", "sacrebleu", "nltk", "rapidfuzz", "numpy", "scipy", "pillow")
-
-
-def versions() -> Versions:
-    """Versions on this machine: those that scored the responses, and as a rule those that made them."""
-    from lmms_aes_tasks import __version__
-
-    def version(name: str) -> str | None:
-        try:
-            return importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            return None
-
-    libraries = {name: found for name in _LIBRARIES if (found := version(name)) is not None}
-    return Versions(harness=version("lmms-eval") or "unknown", plugin=__version__, libraries=libraries)

@@ -11,7 +11,6 @@ import io
 import json
 import math
 import os
-import re
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import IO, Any, NoReturn
 
 from lmms_aes_tasks.board.errors import CorruptError, EntryError
+from lmms_aes_tasks.board.text import printable
 
 MAX_JSON_BYTES = 8 * 1024 * 1024
 """`entry.json` of every task of ours is well below one megabyte."""
@@ -40,37 +40,6 @@ MAX_ROWS = 100_000
 MAX_WINDOW_BYTES = 8 * 1024 * 1024
 """Memory that a Zstandard frame may ask for: that of level 19."""
 _CHUNK = 1024 * 1024
-
-
-def printable(text: object, limit: int = 200) -> str:
-    r"""A text as it may be printed: control and other invisible characters escaped, cut at `limit`.
-
-    >>> printable("a\x1b[31mb")
-    'a\\x1b[31mb'
-    """
-    shown = str(text)
-    cut = shown if len(shown) <= limit else f"{shown[:limit]}…"
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in cut)
-
-
-_SECRET = re.compile(
-    r"sk-[A-Za-z0-9_\-]{8,}|hf_[A-Za-z0-9]{8,}|gh[pousr]_[A-Za-z0-9]{16,}|AKIA[0-9A-Z]{12,}|xox[abp]-|eyJ[A-Za-z0-9_\-]{16,}"
-    r"|Bearer\s|(?:^|[\s\"'=:])(?:/(?:home|root|Users|mnt|tmp|data|work|scratch|var|opt|srv|private)/|[A-Za-z]:\\|~/)",
-)
-
-
-def looks_local(text: str) -> bool:
-    """Whether a text looks like a key, a token or a local path: such a text never goes into an entry.
-
-    >>> looks_local("sk-abcdefgh12345678"), looks_local("/home/ada/model"), looks_local("<|im_end|>")
-    (True, True, False)
-    """
-    return _SECRET.search(text) is not None
-
-
-def is_plain(text: str) -> bool:
-    """Whether a name holds nothing but visible characters and spaces, and no angle bracket: no markup, no controls."""
-    return text.isprintable() and not set(text) & set("<>")
 
 
 # -- Files ------------------------------------------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import collections
-import importlib
 import random
 from collections.abc import Mapping
 from types import ModuleType
@@ -14,6 +13,8 @@ from lmms_eval.api.instance import Instance
 from lmms_eval.api.model import lmms
 from loguru import logger
 from tqdm import tqdm
+
+from lmms_aes_tasks import registry
 
 STRATEGIES = ("random", "first", "last", "majority", "oracle")
 
@@ -112,7 +113,7 @@ class AesBaseline(lmms):  # type: ignore[misc]
                 f"aes_baseline: task {request.task_name!r} is none of lmms-aes-tasks (its metadata names no "
                 "benchmark). Run it with another model."
             )
-        return importlib.import_module(f"lmms_aes_tasks.{name}")
+        return registry.hooks(name)
 
     def _ranking(self, module: ModuleType, task: str, split: str) -> list[str]:
         """Gold answers of a task, most frequent first, ties by answer."""

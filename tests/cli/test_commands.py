@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 
 from lmms_aes_tasks.cli import doctor
-from lmms_aes_tasks.plugin import TASKS_PATH
+from lmms_aes_tasks.task_folders import TASKS_PATH
 from tests.cli.conftest import call
 
 CASES = Path(__file__).parents[1] / "data/answers.jsonl"

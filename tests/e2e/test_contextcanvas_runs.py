@@ -15,7 +15,7 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from lmms_aes_tasks.cli.app import app
-from lmms_aes_tasks.plugin import TASKS_PATH
+from lmms_aes_tasks.task_folders import TASKS_PATH
 from tests.e2e.conftest import Finished, Launched, Server, run_harness
 
 pytestmark = pytest.mark.harness

@@ -23,8 +23,8 @@ from lmms_aes_tasks.fineartbench.task import (
     process_results_global,
     process_results_instance,
 )
-from lmms_aes_tasks.plugin import TASKS_PATH
 from lmms_aes_tasks.records import SourceError
+from lmms_aes_tasks.task_folders import TASKS_PATH
 from lmms_aes_tasks.utils.images import comparison_figure
 
 RED, GREEN, BLUE, WHITE = (255, 0, 0), (0, 255, 0), (0, 0, 255), (255, 255, 255)

@@ -11,7 +11,8 @@ from typing import Any
 
 from lmms_aes_tasks import sources
 from lmms_aes_tasks.critiquecanvas import task as critiquecanvas
-from lmms_aes_tasks.leaderboard.tasks import TASKS_PATH, _merged, known_tasks
+from lmms_aes_tasks.leaderboard.tasks import _merged, known_tasks
+from lmms_aes_tasks.task_folders import TASKS_PATH
 from lmms_aes_tasks.utils.permutations import trial_permutations
 from lmms_aes_tasks.vab import task as vab
 

@@ -81,7 +81,7 @@ def only(export: Export) -> str:
 def test_the_headline_of_each_task_of_ours_is_a_metric_of_its_yaml_and_higher_is_better() -> None:
     from lmms_eval.utils import load_yaml_config
 
-    from lmms_aes_tasks.plugin import TASKS_PATH
+    from lmms_aes_tasks.task_folders import TASKS_PATH
 
     seen = set()
     for path in sorted(TASKS_PATH.glob("*/*.yaml")):

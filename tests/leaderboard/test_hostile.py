@@ -14,8 +14,9 @@ import pytest
 import zstandard
 
 from lmms_aes_tasks.board.errors import CorruptError, EntryError
+from lmms_aes_tasks.board.text import printable
 from lmms_aes_tasks.leaderboard import safe_reading
-from lmms_aes_tasks.leaderboard.safe_reading import compressed_lines, open_inside, printable, strict_json
+from lmms_aes_tasks.leaderboard.safe_reading import compressed_lines, open_inside, strict_json
 from lmms_aes_tasks.leaderboard.verify import verify_entry
 from tests.leaderboard.conftest import edit_entry, edit_lines, put_content, read_entry
 
@@ -407,17 +408,17 @@ def test_records_without_the_data(
 
 
 def test_a_ranking_of_thousands_of_methods_is_not_begun() -> None:
-    from lmms_aes_tasks.leaderboard.benchmarks import adapter_of
+    from lmms_aes_tasks.fineartbench.board import BENCHMARK
     from lmms_aes_tasks.leaderboard.tasks import known_tasks
 
-    adapter = adapter_of(known_tasks()["fineartbench_2afc_global"])
+    task = known_tasks()["fineartbench_2afc_global"]
     names = {"content_index": 1, "style_index": 1, "human": "left"}
     items = []
     for number in range(30):
         record = names | {"number": number, "method_left": f"a{number}", "method_right": f"b{number}"}
-        items.append(adapter.read(adapter.document(record), "{'winner': 0}", record).item)
+        items.append(BENCHMARK.read(task, BENCHMARK.document(task, record), "{'winner': 0}", record).item)
     with pytest.raises(ValueError, match="60 methods: FineArtBench has 10, and 20 are allowed"):
-        adapter.figures(items)
+        BENCHMARK.figures(task, items)
     for change, message in (
         ({"method_left": "x", "method_right": "x"}, "method_left and method_right are both 'x': give two methods"),
         ({"number": -1}, "number is -1: give a whole number from 0 to 1000000"),
@@ -425,4 +426,4 @@ def test_a_ranking_of_thousands_of_methods_is_not_begun() -> None:
         ({"human": "both"}, "human is 'both': use left, right, skipped or"),
     ):
         with pytest.raises(ValueError, match=message):
-            adapter.document({**names, "number": 1, "method_left": "a", "method_right": "b", **change})
+            BENCHMARK.document(task, {**names, "number": 1, "method_left": "a", "method_right": "b", **change})

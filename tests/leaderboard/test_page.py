@@ -15,7 +15,10 @@ from typer.testing import CliRunner, Result
 
 from lmms_aes_tasks.board.errors import LeaderboardError
 from lmms_aes_tasks.board.schema import Board, BoardRow, Metric
+from lmms_aes_tasks.board.text import number, shown
 from lmms_aes_tasks.cli.leaderboard_page import page as page_command
+from lmms_aes_tasks.contextcanvas.plots import gold_yes_rate
+from lmms_aes_tasks.critiquecanvas.plots import cross_points
 from lmms_aes_tasks.leaderboard.page import (
     MARKER,
     commands,
@@ -24,9 +27,8 @@ from lmms_aes_tasks.leaderboard.page import (
     write_files,
     write_site,
 )
-from lmms_aes_tasks.leaderboard.page_plots import cross_points, gold_yes_rate
 from lmms_aes_tasks.leaderboard.page_tables import best_cells, entry_path
-from lmms_aes_tasks.leaderboard.page_text import number, shown, slug
+from lmms_aes_tasks.leaderboard.page_text import slug
 from lmms_aes_tasks.leaderboard.reading import read_board
 from tests.leaderboard.board_example import HOSTILE_NAMES, board, figure, run, share
 

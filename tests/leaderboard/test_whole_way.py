@@ -12,17 +12,19 @@ import pytest
 import yaml
 from lxml import html
 
+from lmms_aes_tasks import registry
 from lmms_aes_tasks.board.schema import VERIFICATION_FILE, Board, BoardRow, Entry
 from lmms_aes_tasks.critiquecanvas.items import EMBEDDING_METRICS
-from lmms_aes_tasks.leaderboard import page_plots
+from lmms_aes_tasks.critiquecanvas.plots import cross_plots, cross_points
 from lmms_aes_tasks.leaderboard.build import Wanted, build
 from lmms_aes_tasks.leaderboard.compare import Comparison, compare_entries
 from lmms_aes_tasks.leaderboard.exports import FORMATS, Source
 from lmms_aes_tasks.leaderboard.headlines import best_row, headline_of
-from lmms_aes_tasks.leaderboard.merge import merge_submissions, published_rows, write_board
+from lmms_aes_tasks.leaderboard.merge import merge_submissions, write_board
 from lmms_aes_tasks.leaderboard.page import write_site
 from lmms_aes_tasks.leaderboard.page_tables import best_cells, entry_path, families_of
-from lmms_aes_tasks.leaderboard.page_text import BENCHMARKS, BREAKDOWN_TEXT, METRIC_TEXT
+from lmms_aes_tasks.leaderboard.page_text import words_of
+from lmms_aes_tasks.leaderboard.published_rows import published_rows
 from lmms_aes_tasks.leaderboard.reading import read_board
 from lmms_aes_tasks.leaderboard.verify import verify_entry, write_verification
 from tests.encoders import EncoderFolders
@@ -98,14 +100,18 @@ def test_the_board_has_the_entries_figures(board: Board, submissions: Path) -> N
 
 def test_the_page_knows_every_name_that_build_writes(board: Board) -> None:
     for row in own(board):
-        named = {name for name in row.metrics if "_p_" not in name}  # a correlation's p stands under it
-        assert named <= set(METRIC_TEXT), row.task
-        assert set(row.breakdowns) <= set(BREAKDOWN_TEXT), row.task
+        words = words_of(row.benchmark)
+        assert set(row.metrics) <= set(words.metrics), row.task
+        assert set(row.breakdowns) <= set(words.breakdowns), row.task
         for groups in row.breakdowns.values():
-            assert {name for metrics in groups.values() for name in metrics} <= set(METRIC_TEXT)
-    for benchmark in BENCHMARKS:
-        for family, rows in families_of(benchmark, [row for row in own(board) if row.benchmark == benchmark.name]):
-            assert all(family.primary in row.metrics for row in rows), family.task
+            assert {name for metrics in groups.values() for name in metrics} <= set(words.metrics)
+        for name, metric in row.metrics.items():
+            facts = words.metrics[name]
+            assert (metric.unit, metric.higher_is_better) == (facts.unit, facts.higher_is_better), name
+    for benchmark in registry.benchmarks():
+        rows = [row for row in own(board) if row.benchmark == benchmark.name]
+        for family, members in families_of(words_of(benchmark.name), rows):
+            assert all(family.headline in row.metrics for row in members), family.task
 
 
 def test_every_table_has_the_figures(board: Board, pages: Path) -> None:
@@ -169,14 +175,13 @@ def test_figure_4b_takes_what_build_writes(board: Board) -> None:
         for row in own(board)
         if row.task in {"contextcanvas_demo", "critiquecanvas_demo"}
     ]
-    points = {point.label: point for point in page_plots.cross_points(renamed)}
+    points = {point.label: point for point in cross_points(renamed)}
     assert set(points) == set(MODELS)
     for row in own(board, "contextcanvas_demo"):
         assert points[row.model].y == pytest.approx(100 * float(row.metrics["accuracy"].value or 0))
     # two models: each metric gives one of them 0 and the other 100
     assert sum(point.x for point in points.values()) == pytest.approx(100)
-    drawn = page_plots.cross_plot(renamed)
-    assert drawn is not None
+    (drawn,) = cross_plots(renamed)
     assert "Org/Good (recomputed): mean critique percentile" in drawn.svg
 
 
@@ -200,7 +205,7 @@ def test_the_comparison_has_the_figures_of_both(board: Board, comparison: Compar
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_every_export_has_the_figures(board: Board, name: str) -> None:
-    datasets = {benchmark.name: f"org/{benchmark.name}" for benchmark in BENCHMARKS}
+    datasets = {benchmark.name: f"org/{benchmark.name}" for benchmark in registry.benchmarks()}
     made = FORMATS[name](Source(board.rows, datasets=datasets))
     text = "\n".join(document.text for document in made.documents)
     row = next(row for row in own(board, FINEART) if row.model == "Org/Good")

@@ -13,10 +13,10 @@ import yaml
 from scipy import stats
 
 from lmms_aes_tasks import records, sources
-from lmms_aes_tasks.plugin import TASKS_PATH
 from lmms_aes_tasks.records import SourceError, import_file
 from lmms_aes_tasks.settings import read_settings
 from lmms_aes_tasks.sources import canonical_file, load, read_card
+from lmms_aes_tasks.task_folders import TASKS_PATH
 from lmms_aes_tasks.utils.permutations import trial_permutations
 from lmms_aes_tasks.utils.selection import Trial, ap_at_1, pass_pow_3, position_test, random_baseline
 from lmms_aes_tasks.vab import task as vab
