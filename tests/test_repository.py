@@ -52,7 +52,7 @@ def test_the_wheel_holds_yaml_templates_and_data(wheel: Path) -> None:
     wanted = {
         path.relative_to(ROOT).as_posix()
         for path in package.rglob("*")
-        if path.suffix in {".yaml", ".json", ".txt", ".md", ".py", ".j2", ".css", ".js"}
+        if (path.suffix in {".yaml", ".json", ".txt", ".md", ".py", ".j2", ".css", ".js"} or "_template" in path.name)
         and "__pycache__" not in path.parts
     }
     assert wanted <= names
