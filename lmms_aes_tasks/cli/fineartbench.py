@@ -258,7 +258,7 @@ def score(
     human: Annotated[Path, typer.Option(help="The experts' file, global_annotation.json for example.")],
     predictions: Annotated[Path, typer.Option(help="The authors' format (.json), or a samples file (.jsonl).")],
     protocol: Annotated[
-        str, typer.Option(help="official (the authors', to the digit) or aligned (sound).")
+        str, typer.Option(help="official (the authors') or aligned (sound).")
     ] = "official",
     before: Annotated[
         int | None, typer.Option(min=1, help="Rows that go in; 1000 for official, all for aligned.")
