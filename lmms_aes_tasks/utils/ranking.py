@@ -180,7 +180,7 @@ def bradley_terry(wins: Ints, tolerance: float = 1e-10) -> BradleyTerry:
 
     Args:
         wins: Win matrix, shape (k, k).
-        tolerance: The largest change of a log-strength in the last step.
+        tolerance: The largest change of a log-strength in the last step, where rounding lets it become so small.
 
     Returns:
         The fit over the items that played.
