@@ -112,8 +112,9 @@ def bradley_terry_official(wins: Ints, noise: np.random.Generator | None = None)
     default tolerance and forward differences. Where an item is undefeated no finite maximum exists, and the value, and
     with it the rank, is where the optimiser stops. SciPy's own differences subtract two rounded sums: their error of
     1e-7, other on every BLAS kernel, decides there. Here each term's difference is computed by itself, free of
-    cancellation, and handed over as the gradient; kernels then differ by at most 1e-10. `bradley_terry` has no such
-    trouble, and `rank_correlation.settled` makes ties of what is left.
+    cancellation, and handed over as the gradient; kernels then differ by less than 1e-9, and
+    `rank_correlation.settled` makes ties of true ties. The sum's derivative is given, too; it changes no rank.
+    `bradley_terry` has no such trouble.
 
     Args:
         wins: Win matrix, shape (k, k).
