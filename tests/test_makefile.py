@@ -6,6 +6,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -80,3 +81,31 @@ def test_only_the_tests_want_a_browser() -> None:
     rules = dict(re.findall(r"^([a-z\-]+): ?([a-z $()A-Z\-]*)$", text, re.MULTILINE))
     assert "chromium" in rules["test"].split()
     assert not any("chromium" in needs.split() for name, needs in rules.items() if name != "test")
+
+
+def test_another_python_has_folders_of_its_own() -> None:
+    if shutil.which("make") is None:
+        pytest.skip("make is not installed")
+    shown = subprocess.run(
+        ["make", "--dry-run", "--always-make", "--no-print-directory", "test-python", f"PYTHON={sys.executable}"],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    ).stdout  # fmt: skip
+    version = "{}.{}".format(*sys.version_info)
+    assert f"{sys.executable} -m venv .venv-{version}\n" in shown
+    assert f".venv-{version}/bin/lmms-eval" in shown
+    assert f'rm -rf "demo_output-{version}"' in shown
+    assert f'.venv-{version}/bin/python -m pytest -m "not gpu and not harness"' in shown
+    assert not re.search(r"(^|\s)\.venv/", shown)
+    ignored = (ROOT / ".gitignore").read_text("utf-8").splitlines()
+    assert {".venv-*/", "demo_output-*/"} <= set(ignored)
+
+
+def test_the_pythons_that_are_named_are_those_that_are_allowed() -> None:
+    import tomllib
+
+    content = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    pythons = [own.split(" :: ")[-1] for own in content["project"]["classifiers"] if "Python :: 3." in own]
+    assert content["project"]["requires-python"] == f">={pythons[0]}"
+    assert content["tool"]["ruff"]["target-version"] == f"py{pythons[0].replace('.', '')}"
+    assert content["tool"]["mypy"]["python_version"] == pythons[0]
+    assert f"Python {pythons[0]} to {pythons[-1]}" in (ROOT / "README.md").read_text("utf-8")

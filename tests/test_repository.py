@@ -49,11 +49,11 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_wheel_holds_yaml_templates_and_data(wheel: Path) -> None:
     names = set(zipfile.ZipFile(wheel).namelist())
     package = ROOT / "lmms_aes_tasks"
+    suffixes = (".yaml", "_template", ".json", ".txt", ".md", ".py", ".j2", ".css", ".js")
     wanted = {
         path.relative_to(ROOT).as_posix()
         for path in package.rglob("*")
-        if path.suffix in {".yaml", ".json", ".txt", ".md", ".py", ".j2", ".css", ".js"}
-        and "__pycache__" not in path.parts
+        if path.name.endswith(suffixes) and "__pycache__" not in path.parts
     }
     assert wanted <= names
     assert not [name for name in names if not name.startswith(("lmms_aes_tasks/", "lmms_aes_tasks-"))]

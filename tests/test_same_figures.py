@@ -140,3 +140,21 @@ def entries(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 @pytest.mark.parametrize("machine", MACHINES)
 def test_entries_verify_elsewhere(machine: str, entries: list[Path]) -> None:
     python(VERIFY, machine, *entries)
+
+
+@pytest.mark.parametrize("name", ["vab", "critiquecanvas"])
+def test_generated_images_have_bytes_that_no_compressor_decides(name: str) -> None:
+    """A PNG's bytes hang on zlib's build and the processor, and the fingerprint of the data with them."""
+    import pyarrow.parquet as pq
+
+    from lmms_aes_tasks import sources
+
+    pytest.importorskip("skimage")
+    path = sources.canonical_file(sources.read_card(f"{name}_demo"))
+    cells = [cell for row in pq.read_table(path).to_pylist() for cell in row["images"]]
+    assert cells
+    assert {cell["bytes"][:2] for cell in cells} == {b"BM"}
+    for cell in cells:
+        # the size of the file is that of its pixels and a header: nothing is compressed
+        width, height = (int.from_bytes(cell["bytes"][at : at + 4], "little") for at in (18, 22))
+        assert len(cell["bytes"]) == 54 + (3 * width + 3) // 4 * 4 * height

@@ -216,9 +216,7 @@ def score(
     mode: Annotated[str, typer.Option(help="global (per artist) or instance (per content–style task).")],
     human: Annotated[Path, typer.Option(help="The experts' file, global_annotation.json for example.")],
     predictions: Annotated[Path, typer.Option(help="The authors' format (.json), or a samples file (.jsonl).")],
-    protocol: Annotated[
-        str, typer.Option(help="official (the authors', to the digit) or aligned (sound).")
-    ] = "official",
+    protocol: Annotated[str, typer.Option(help="official (the authors') or aligned (sound).")] = "official",
     before: Annotated[
         int | None, typer.Option(min=1, help="Rows that go in; 1000 for official, all for aligned.")
     ] = None,

@@ -18,7 +18,8 @@ _LEVELS = {"artist": "fineartbench_2afc_global", "task": "fineartbench_2afc_inst
 _ROUNDING = Finding(
     kind="note",
     where="task_bt_rho_official",
-    message="the authors' fit hangs on rounding: on another machine the same predictions gave up to 0.011 more or less",
+    message="Task Bradley–Terry ρ: rounding decides ranks in the authors' fit; their code gave the same predictions up "
+    "to 0.011 more or less on another machine",
 )
 """Largest difference among the four comparisons of docs/fineartbench.md: 0.6997 against 0.6887."""
 

@@ -1,7 +1,7 @@
 """Agreement of a model's rankings with the experts' (FineArtBench, sections 4.1 to 4.3), under two protocols.
 
-`official` follows the authors' script to the digit, with its peculiarities; `aligned` is the sound reading: joined by
-id, only pairs that both judged, ties that share ranks, and no number where there is none.
+`official` follows the authors' script with its peculiarities, but for what rounding decides in it; `aligned` is the
+sound reading: joined by id, only pairs that both judged, ties that share ranks, and no number where there is none.
 """
 
 from __future__ import annotations

@@ -112,8 +112,9 @@ def bradley_terry_official(wins: Ints, noise: np.random.Generator | None = None)
     default tolerance and forward differences. Where an item is undefeated no finite maximum exists, and the value, and
     with it the rank, is where the optimiser stops. SciPy's own differences subtract two rounded sums: their error of
     1e-7, other on every BLAS kernel, decides there. Here each term's difference is computed by itself, free of
-    cancellation, and handed over as the gradient; kernels then differ by at most 1e-10. `bradley_terry` has no such
-    trouble, and `rank_correlation.settled` makes ties of what is left.
+    cancellation, and handed over as the gradient; kernels then differ by less than 1e-9, and
+    `rank_correlation.settled` makes ties of true ties. The sum's derivative is given, too; it changes no rank.
+    `bradley_terry` has no such trouble.
 
     Args:
         wins: Win matrix, shape (k, k).
@@ -180,7 +181,7 @@ def bradley_terry(wins: Ints, tolerance: float = 1e-10) -> BradleyTerry:
 
     Args:
         wins: Win matrix, shape (k, k).
-        tolerance: The largest change of a log-strength in the last step.
+        tolerance: The largest change of a log-strength in the last step, where rounding lets it become so small.
 
     Returns:
         The fit over the items that played.
@@ -204,31 +205,39 @@ def bradley_terry(wins: Ints, tolerance: float = 1e-10) -> BradleyTerry:
     return BradleyTerry(theta, played, "", groups)
 
 
+_LONGEST_STEP = 3.0
+
+
 def _newton(wins: Floats, tolerance: float) -> Floats:
     """Newton's method on a strongly connected win matrix; the mean stays 0."""
     met = wins + wins.T
-    won = wins.sum(axis=1)
     theta = np.zeros(len(wins))
 
     def log_likelihood(values: Floats) -> float:
         return float(np.sum(wins * -np.logaddexp(0.0, values[None, :] - values[:, None])))
 
-    best = log_likelihood(theta)
+    best, before = log_likelihood(theta), math.inf
     for _ in range(200):
         chance = 1.0 / (1.0 + np.exp(theta[None, :] - theta[:, None]))
-        gradient = won - np.sum(met * chance, axis=1)
+        # wins that were not to be expected less such losses: won - expected would cancel
+        gradient = np.sum(wins * chance.T - wins.T * chance, axis=1)
         weights = met * chance * chance.T
         # the information is singular along (1, …, 1); adding that direction makes it regular and keeps the step
         information = np.diag(weights.sum(axis=1)) - weights + 1.0 / len(wins)
         step = np.linalg.solve(information, gradient)
         step -= step.mean()
+        # a longer step may end where every probability is 0 or 1, and the information is singular
+        step *= _LONGEST_STEP / max(_LONGEST_STEP, float(np.max(np.abs(step))))
         scale = 1.0
         while scale > 1e-8 and log_likelihood(theta + scale * step) < best - 1e-12 * abs(best):
             scale /= 2
         theta = theta + scale * step
         best = log_likelihood(theta)
-        if np.max(np.abs(scale * step)) < tolerance:
+        size = float(np.max(np.abs(scale * step)))
+        # steps shrink quadratically: after two small ones only rounding is left, which extreme counts keep above
+        if size < tolerance or max(size, before) < 1e-6:
             return theta
+        before = size
     raise ArithmeticError(
         "Bradley–Terry did not converge in 200 Newton steps: look for items with nearly one-sided results"
     )

@@ -23,6 +23,7 @@ from lmms_aes_tasks.fineartbench.task import (
     process_results_global,
     process_results_instance,
 )
+from lmms_aes_tasks.leaderboard.tasks import _merged
 from lmms_aes_tasks.records import SourceError
 from lmms_aes_tasks.task_folders import TASKS_PATH
 from lmms_aes_tasks.utils.images import comparison_figure
@@ -405,9 +406,36 @@ def test_the_yaml_names_what_the_code_has() -> None:
 
     for path in [
         *sorted((TASKS_PATH / "fineartbench").glob("*.yaml")),
-        TASKS_PATH / "fineartbench/fineartbench_template",
+        *sorted((TASKS_PATH / "fineartbench").glob("*_template")),
     ]:
         for name in re.findall(r"!function lmms_aes_tasks\.fineartbench\.(\w+)", path.read_text("utf-8")):
             assert callable(getattr(fineartbench, name)), (path, name)
     names = {path.stem for path in (TASKS_PATH / "fineartbench").glob("fineartbench_2afc_*.yaml")}
     assert len(names) == 22
+
+
+RESOLVED = json.loads((Path(__file__).parents[1] / "data/fineartbench_tasks.json").read_text("utf-8"))
+"""Every task's configuration as it was resolved when each of the 22 files was written out in full: what all share, what
+those of a level share, and the rest. A change of a task's configuration is a change of this file."""
+
+
+@pytest.mark.parametrize("name", RESOLVED["tasks"])
+def test_a_task_resolves_to_its_whole_configuration(name: str) -> None:
+    from lmms_eval.utils import load_yaml_config
+
+    level = "global" if "_global" in name else "instance"
+    expected = RESOLVED["shared"] | RESOLVED["levels"][level] | RESOLVED["tasks"][name]
+    path = TASKS_PATH / f"fineartbench/{name}.yaml"
+    ours = {key: value for key, value in _merged(path).items() if key != "include"}
+    assert ours == expected
+    # the harness reads includes by itself: functions as YAML nodes here, and data files as whole paths
+    read = load_yaml_config(str(path), mode="simple")
+    theirs = json.loads(json.dumps(read, default=lambda node: node.value))
+    card = str(path.with_name("card.json"))
+    assert theirs == expected | {"dataset_kwargs": {"data_files": {"test": card}}}
+
+
+def test_every_task_is_in_the_list() -> None:
+    assert set(RESOLVED["tasks"]) == {
+        path.stem for path in (TASKS_PATH / "fineartbench").glob("*.yaml") if not path.stem.startswith("_")
+    }

@@ -108,6 +108,11 @@ def test_the_best_row_is_the_highest_headline_of_recomputed_rows() -> None:
     newest = best_row([*rows, row("e", 0.5, date="2026-04-01")], "vab_top1")
     assert newest is not None
     assert newest.key == "e"
+    # 0.1 + 0.2 is 0.3 but for the last digit, which a machine decides: equal figures, and the newest is the best
+    last_digit = [row("old", 0.1 + 0.2, date="2026-01-01"), row("new", 0.3, date="2026-02-01")]
+    newest = best_row(last_digit, "vab_top1")
+    assert newest is not None
+    assert newest.key == "new"
 
 
 # -- Hugging Face -----------------------------------------------------------------------------------------------------

@@ -216,3 +216,14 @@ def test_sampling_errors(n: int, pairs: int) -> None:
     with pytest.raises(ValueError) as error:
         sample_global(3, 4)
     assert str(error.value) == "4 pairs of 3 items: give 0 to 3"
+
+
+def test_one_sided_and_large_counts_are_fitted() -> None:
+    generator = np.random.default_rng(0)
+    for most in (1, 100, 100_000):
+        for _ in range(20):
+            wins = np.triu(generator.integers(0, most + 1, (12, 12)), 1)  # a chain: no item lost to a later one
+            theta = bradley_terry_with_prior(wins, 0.5)
+            chance = 1 / (1 + np.exp(theta[:, None] - theta[None, :]))  # of the column's item
+            left = np.sum(wins * chance, axis=1) - np.sum(wins.T * chance.T, axis=1)
+            assert left + 0.5 - 1 / (1 + np.exp(-theta)) == pytest.approx(np.zeros(12), abs=1e-7)
