@@ -33,10 +33,10 @@ def write(folder: Path) -> None:
 
 
 def build(folder: Path) -> None:
-    from lmms_aes_tasks.leaderboard.build import Wanted
+    from lmms_aes_tasks.leaderboard.build import EntryRequest
     from lmms_aes_tasks.leaderboard.build import build as build_entry
 
-    build_entry([folder / "out"], folder / "entry", Wanted("Org/Model"))
+    build_entry([folder / "out"], folder / "entry", EntryRequest("Org/Model"))
 
 
 def verify(folder: Path) -> None:

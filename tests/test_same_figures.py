@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from lmms_aes_tasks.leaderboard.build import Wanted, build
+from lmms_aes_tasks.leaderboard.build import EntryRequest, build
 from tests import fineartbench_data
 from tests.leaderboard import runs
 
@@ -132,7 +132,7 @@ def entries(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     for own in (answers, runs.demo_answers(*DEMOS)):
         folder = tmp_path_factory.mktemp("entry")
         runs.write_run(folder / "out/model", own)
-        build([folder / "out"], folder / "entry", Wanted("Org/Model", "abc123", "A. Evaluator"))
+        build([folder / "out"], folder / "entry", EntryRequest("Org/Model", "abc123", "A. Evaluator"))
         folders.append(folder / "entry")
     return folders
 

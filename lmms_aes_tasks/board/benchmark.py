@@ -141,7 +141,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Read:
+class ScoredResponse:
     """One response, read.
 
     Attributes:
@@ -287,7 +287,7 @@ class Benchmark:
         """
         raise NotImplementedError
 
-    def read(self, task: Task, document: Document, response: str, record: Mapping[str, Any]) -> Read:
+    def read(self, task: Task, document: Document, response: str, record: Mapping[str, Any]) -> ScoredResponse:
         """Read one response; `record` is the one that was given, for what the document alone cannot tell."""
         raise NotImplementedError
 

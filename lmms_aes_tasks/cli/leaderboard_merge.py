@@ -10,7 +10,7 @@ import typer
 
 if TYPE_CHECKING:
     from lmms_aes_tasks.leaderboard.compare import Comparison, Difference
-    from lmms_aes_tasks.leaderboard.exports import Export, Source
+    from lmms_aes_tasks.leaderboard.export_forms import Export, Source
 
 
 def merge(
@@ -113,9 +113,9 @@ def compare(
 def _source(path: Path, datasets: dict[str, str], source_url: str | None) -> Source:
     """What a path names: a board, an entry's folder, or its entry.json."""
     from lmms_aes_tasks.board.schema import ENTRY_FILE
-    from lmms_aes_tasks.leaderboard.exports import Source
-    from lmms_aes_tasks.leaderboard.merge import entry_path, find_entry, rows_of
+    from lmms_aes_tasks.leaderboard.export_forms import Source
     from lmms_aes_tasks.leaderboard.reading import named, read_board, read_entry
+    from lmms_aes_tasks.leaderboard.submissions import entry_path, find_entry, rows_of
 
     if not path.is_dir() and path.name != ENTRY_FILE:
         return Source(read_board(path).rows, {}, datasets, source_url)

@@ -14,8 +14,8 @@ from lmms_aes_tasks.board.benchmark import (
     Figures,
     Item,
     MetricFacts,
-    Read,
     Row,
+    ScoredResponse,
     Task,
 )
 from lmms_aes_tasks.board.figures import by_group, item_metric, plain_text, share_metric, text_field
@@ -93,10 +93,10 @@ class _ContextCanvas(Benchmark):
             "gold": record["gold"],
         }
 
-    def read(self, task: Task, document: Document, response: str, record: Mapping[str, Any]) -> Read:
+    def read(self, task: Task, document: Document, response: str, record: Mapping[str, Any]) -> ScoredResponse:
         results = process_results(document, [response])
         decision: Decision = results["accuracy"]
-        return Read(decision, results["record"], decision.answer)
+        return ScoredResponse(decision, results["record"], decision.answer)
 
     def figures(self, task: Task, items: Sequence[Decision]) -> Figures:
         scores = suitability_scores(items, RESAMPLES, SEED)

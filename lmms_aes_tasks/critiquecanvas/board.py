@@ -17,8 +17,8 @@ from lmms_aes_tasks.board.benchmark import (
     Figures,
     Item,
     MetricFacts,
-    Read,
     Row,
+    ScoredResponse,
     Task,
 )
 from lmms_aes_tasks.board.digests import lines_sha256
@@ -116,7 +116,7 @@ class _CritiqueCanvas(Benchmark):
         plain_text(record, "domain", MAX_GROUP_CHARS)
         return {"id": item.id, "domain": item.domain}
 
-    def read(self, task: Task, document: Document, response: str, record: Mapping[str, Any]) -> Read:
+    def read(self, task: Task, document: Document, response: str, record: Mapping[str, Any]) -> ScoredResponse:
         text = critiques.critique_text(response)
         critique_id, domain = str(document["id"]), str(document["domain"])
         words = _lexicon() if "reference" in document else None
@@ -135,7 +135,7 @@ class _CritiqueCanvas(Benchmark):
                 kept = {"reference_words": given.style.reference_words, "focus": given.style.focus}
                 style = type(style)(**{**style.__dict__, **kept})
             item = CritiqueItem(critique_id, domain, lexical, style)
-        return Read(item, critiques.record_of(item), text)
+        return ScoredResponse(item, critiques.record_of(item), text)
 
     def figures(self, task: Task, items: Sequence[CritiqueItem]) -> Figures:
         ordered = sorted(items, key=lambda item: item.id)

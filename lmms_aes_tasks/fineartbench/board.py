@@ -17,8 +17,8 @@ from lmms_aes_tasks.board.benchmark import (
     Figures,
     Item,
     MetricFacts,
-    Read,
     Row,
+    ScoredResponse,
     Task,
 )
 from lmms_aes_tasks.board.checks import DataReport
@@ -186,10 +186,10 @@ class _FineArtBench(Benchmark):
             "human": record["human"],
         }
 
-    def read(self, task: Task, document: Document, response: str, record: Mapping[str, Any]) -> Read:
+    def read(self, task: Task, document: Document, response: str, record: Mapping[str, Any]) -> ScoredResponse:
         results = getattr(hooks, f"process_results_{task.variant}")(document, [response])
         pair: hooks.Pair = results["parse_rate"]
-        return Read(pair, results["record"], pair.model or None)
+        return ScoredResponse(pair, results["record"], pair.model or None)
 
     def figures(self, task: Task, items: Sequence[hooks.Pair]) -> Figures:
         pairs = sorted(items, key=lambda pair: pair.number)

@@ -15,7 +15,7 @@ from lmms_aes_tasks.settings import load_prompt
 from lmms_aes_tasks.utils.answers import strip_reasoning
 from lmms_aes_tasks.utils.prompts import Prompt
 
-PROMPTS = ("base", "cot", "artcot", "artcot_single")
+PROMPT_KINDS = ("base", "cot", "artcot", "artcot_single")
 STEPS = ("analyzer", "critic", "summarizer")
 """The rounds of ArtCoT; the first two can be left out (Table 5)."""
 MAX_REPLY_CHARS = 20_000
@@ -49,8 +49,8 @@ class Settings:
     post_prompt: str = ""
 
     def __post_init__(self) -> None:
-        if self.prompt not in PROMPTS:
-            raise ValueError(f"prompt is {self.prompt!r}: use one of {', '.join(PROMPTS)}")
+        if self.prompt not in PROMPT_KINDS:
+            raise ValueError(f"prompt is {self.prompt!r}: use one of {', '.join(PROMPT_KINDS)}")
         number = isinstance(self.resolution, int | float) and not isinstance(self.resolution, bool)
         if not number or not 0 < self.resolution <= 1:
             raise ValueError(f"resolution is {self.resolution!r}: use a number above 0, up to 1")
@@ -100,7 +100,7 @@ def _first_prompts() -> tuple[Prompt, ...]:
     for source, style, analyzer, critic in itertools.product((True, False), repeat=4):
         shown = Settings(source=source, style=style, analyzer=analyzer, critic=critic)
         without = [name for name in ("source", "style", "analyzer", "critic") if not getattr(shown, name)]
-        for prompt in PROMPTS:
+        for prompt in PROMPT_KINDS:
             text = first_text(anything, replace(shown, prompt=prompt))
             # base and cot have no steps, and ArtCoT's first round is the same with the critic and without
             found.setdefault(text, Prompt(f"fineartbench-{prompt}-1{' without '.join(['', *without])}", text))

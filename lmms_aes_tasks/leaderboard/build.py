@@ -17,7 +17,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from lmms_aes_tasks import registry
-from lmms_aes_tasks.board.benchmark import Benchmark, Data, Read, Row
+from lmms_aes_tasks.board.benchmark import Benchmark, Data, Row, ScoredResponse
 from lmms_aes_tasks.board.digests import response_digest
 from lmms_aes_tasks.board.errors import BuildError, EntryError
 from lmms_aes_tasks.board.fingerprint import LocalData
@@ -51,7 +51,7 @@ from lmms_aes_tasks.utils.unicode_text import well_formed
 
 
 @dataclass(frozen=True)
-class Wanted:
+class EntryRequest:
     """What the submitter says of an entry.
 
     Attributes:
@@ -107,7 +107,7 @@ def _document(benchmark: Benchmark, run: TaskRun, item: Prediction, data: Data |
         raise PredictionError(f"{run.samples}: the record of {printable(item.id)}: {error}") from None
 
 
-def _read(benchmark: Benchmark, run: TaskRun, item: Prediction, response: str, data: Data | None) -> Read:
+def _read(benchmark: Benchmark, run: TaskRun, item: Prediction, response: str, data: Data | None) -> ScoredResponse:
     document = _document(benchmark, run, item, data)
     assert item.record is not None
     try:
@@ -163,7 +163,7 @@ def _values_of(item_id: str, late: LateValues) -> dict[str, float]:
 
 def _read_rows(
     run: TaskRun, benchmark: Benchmark, predictions: Sequence[Prediction], data: Data | None
-) -> tuple[list[Row], list[Read]]:
+) -> tuple[list[Row], list[ScoredResponse]]:
     """Every response with its record, computed anew.
 
     Raises:
@@ -171,7 +171,7 @@ def _read_rows(
         BuildError: An id is none that may be published.
     """
     rows: list[Row] = []
-    reads: list[Read] = []
+    reads: list[ScoredResponse] = []
     for item in _progress(predictions, run.task.name):
         response = well_formed(item.response)
         read = _read(benchmark, run, item, response, data)
@@ -184,7 +184,9 @@ def _read_rows(
     return rows, reads
 
 
-def _build_task(run: TaskRun, wanted: Wanted, local: LocalData, folder: Path, encoders: dict[str, str]) -> TaskResult:
+def _build_task(
+    run: TaskRun, wanted: EntryRequest, local: LocalData, folder: Path, encoders: dict[str, str]
+) -> TaskResult:
     """One task's result; what encoders were used is added to `encoders`."""
     task = run.task
     benchmark = registry.benchmark(task.benchmark)
@@ -260,7 +262,7 @@ def refuse_local(content: Mapping[str, Any]) -> None:
 # -- The entry --------------------------------------------------------------------------------------------------------
 
 
-def build_entry(places: Sequence[Path], wanted: Wanted, folder: Path) -> Entry:
+def build_entry(places: Sequence[Path], wanted: EntryRequest, folder: Path) -> Entry:
     """Score runs and write their entry into a folder that is there and empty.
 
     Args:
@@ -351,7 +353,7 @@ def replacing(target: Path, force: bool) -> Iterator[Path]:
         shutil.rmtree(beside, ignore_errors=True)
 
 
-def build(places: Sequence[Path], target: Path, wanted: Wanted, force: bool = False) -> Entry:
+def build(places: Sequence[Path], target: Path, wanted: EntryRequest, force: bool = False) -> Entry:
     """Build an entry; see `build_entry`. An existing one is replaced with `force` alone, and stays on failure.
 
     Raises:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from lmms_aes_tasks import registry
-from lmms_aes_tasks.board.rows import is_baseline
+from lmms_aes_tasks.board.rows import is_baseline, is_partial
 from lmms_aes_tasks.board.schema import BoardRow
 
 
@@ -26,15 +26,20 @@ def headline_value(row: BoardRow) -> float | None:
     return None if metric is None else metric.value
 
 
+def _stands(row: BoardRow) -> bool:
+    """Whether a row can be the best: current, whole, and of a model."""
+    return not (row.superseded or is_partial(row) or is_baseline(row))
+
+
 def best_row(rows: Iterable[BoardRow], task: str) -> BoardRow | None:
     """The entry with the highest headline of a task: of recomputed ones if there are any, the newest of equal ones.
 
-    Baselines are left out.
+    Baselines and partial runs (`--limit`) are left out.
     """
     known = [
         (row.status == "recomputed", round(value, 9), row.date or "", row.key, row)
         for row in rows
-        if row.task == task and row.entry is not None and not row.superseded and not is_baseline(row)
+        if row.task == task and row.entry is not None and _stands(row)
         for value in (headline_value(row),)
         if value is not None
     ]

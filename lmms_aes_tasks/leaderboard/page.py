@@ -8,38 +8,25 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shlex
 import shutil
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from lmms_aes_tasks import __version__, registry
 from lmms_aes_tasks.board.errors import LeaderboardError
 from lmms_aes_tasks.board.plots import Plot
-from lmms_aes_tasks.board.rows import group_order
-from lmms_aes_tasks.board.schema import Board, BoardRow, Status
-from lmms_aes_tasks.board.text import number, shown
-from lmms_aes_tasks.leaderboard.page_tables import (
-    Cell,
-    Column,
-    FamilyView,
-    benchmarks_of,
-    cell_of,
-    columns_of,
-    entry_path,
-    families_of,
-    family_view,
-)
-from lmms_aes_tasks.leaderboard.page_text import STATUS_TEXT, Words, split_name
+from lmms_aes_tasks.board.schema import Board
+from lmms_aes_tasks.board.text import shown
+from lmms_aes_tasks.leaderboard.page_entries import entries_of
+from lmms_aes_tasks.leaderboard.page_tables import FamilyView, RowView, benchmarks_of, families_of, family_view
+from lmms_aes_tasks.leaderboard.page_text import STATUS_TEXT, Words, benchmark_file
 from lmms_aes_tasks.records import bulleted
 
 TITLE = "Visual aesthetics leaderboard"
 MARKER = ".lmms-aes-page.json"
 """File that says a folder is a site of ours, and which files are."""
-SUBMISSIONS = "leaderboard/submissions"
 
 _TEMPLATES = Path(__file__).parent / "page_templates"
 _ASSETS = ("page.css", "page.js")
@@ -47,194 +34,24 @@ _TOP = 3
 """Rows of each class in a benchmark's card."""
 
 
-# -- Entries -----------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class MetricView:
-    """A figure of an entry's page."""
-
-    column: Column
-    cell: Cell
-    n: str
-
-
-@dataclass(frozen=True)
-class GroupTable:
-    """A breakdown of an entry's page: a row a group, a column a metric."""
-
-    title: str
-    columns: tuple[Column, ...]
-    rows: tuple[tuple[str, tuple[Cell, ...]], ...]
-
-
-@dataclass(frozen=True)
-class FindingView:
-    """What a verification found, as it is shown."""
-
-    kind: str
-    where: str
-    message: str
-
-
-@dataclass(frozen=True)
-class TaskView:
-    """One task of an entry's page."""
-
-    task: str
-    benchmark: str
-    href: str
-    status: Status
-    status_text: str
-    status_meaning: str
-    version: str
-    prompt: str
-    decoding: str
-    n: str
-    parsed: str
-    signature: str
-    superseded: bool
-    metrics: tuple[MetricView, ...]
-    breakdowns: tuple[GroupTable, ...]
-    findings: tuple[FindingView, ...]
-
-
-@dataclass(frozen=True)
-class EntryView:
-    """An entry's page."""
-
-    model: str
-    organisation: str
-    name: str
-    entry: str
-    href: str
-    status: Status
-    status_text: str
-    status_meaning: str
-    evaluator: str
-    date: str
-    revision: str
-    backend: str
-    verify: str
-    rerun: str
-    tasks: tuple[TaskView, ...]
-
-
-def _group_tables(row: BoardRow, words: Words) -> tuple[GroupTable, ...]:
-    tables = []
-    for name, groups in row.breakdowns.items():
-        columns = columns_of(groups.values(), words)
-        rows = tuple(
-            (shown(group), tuple(cell_of(groups[group], column.metric) for column in columns))
-            for group in group_order(groups)
-        )
-        tables.append(GroupTable(words.breakdown_label(name), columns, rows))
-    return tuple(tables)
-
-
-def _task_view(row: BoardRow, benchmark: Words) -> TaskView:
-    text, meaning = STATUS_TEXT[row.status]
-    columns = columns_of([row.metrics], benchmark)
-    return TaskView(
-        task=row.task,
-        benchmark=benchmark.title,
-        href=_benchmark_file(benchmark),
-        status=row.status,
-        status_text=text,
-        status_meaning=meaning,
-        version=shown(row.version or ""),
-        prompt=shown(row.prompt or ""),
-        decoding=shown(row.decoding or ""),
-        n="" if row.n is None else f"{row.n:,}",
-        parsed="" if row.parse_rate is None else number(row.parse_rate, "fraction"),
-        signature=shown(row.signature or ""),
-        superseded=row.superseded,
-        metrics=tuple(
-            MetricView(column, cell_of(row.metrics, column.metric), f"{row.metrics[column.metric].n:,}")
-            for column in columns
-        ),
-        breakdowns=_group_tables(row, benchmark),
-        findings=tuple(FindingView(f.kind, shown(f.where), shown(f.message)) for f in row.findings),
-    )
-
-
-def commands(entry: str, rows: Sequence[BoardRow]) -> tuple[str, str]:
-    """The commands that verify an entry and run its model again, quoted for a POSIX shell."""
-    first = rows[0]
-    arguments = f"pretrained={first.model}" + (f",revision={first.revision}" if first.revision else "")
-    rerun = [
-        *("lmms-eval", "--model", first.backend or "BACKEND", "--model_args", arguments),
-        *("--tasks", ",".join(row.task for row in rows), "--log_samples", "--output_path", "runs"),
-    ]
-    verify = ["lmms-aes", "leaderboard", "verify", f"{SUBMISSIONS}/{entry}"]
-    return shlex.join(map(shown, verify)), shlex.join(map(shown, rerun))
-
-
-def _weakest(rows: Iterable[BoardRow]) -> Status:
-    """An entry is recomputed when every task of it is."""
-    return "self-reported" if any(row.status == "self-reported" for row in rows) else "recomputed"
-
-
-def entries_of(board: Board) -> list[EntryView]:
-    """Every entry of the board, in its order."""
-    named = {benchmark.name: benchmark for benchmark, _ in benchmarks_of(board)}
-    grouped: dict[str, list[BoardRow]] = {}
-    for row in board.rows:
-        if row.entry is not None:
-            grouped.setdefault(row.entry, []).append(row)
-    views = []
-    for entry, rows in grouped.items():
-        rows.sort(key=lambda row: (list(named).index(row.benchmark), row.task))
-        first, status = rows[0], _weakest(rows)
-        verify, rerun = commands(entry, rows)
-        organisation, name = split_name(shown(first.model))
-        views.append(
-            EntryView(
-                model=shown(first.model),
-                organisation=organisation,
-                name=name,
-                entry=shown(entry),
-                href=entry_path(first) or "",
-                status=status,
-                status_text=STATUS_TEXT[status][0],
-                status_meaning=STATUS_TEXT[status][1],
-                evaluator=shown(first.evaluator or ""),
-                date=shown(first.date or ""),
-                revision=shown(first.revision or ""),
-                backend=shown(first.backend or ""),
-                verify=verify,
-                rerun=rerun,
-                tasks=tuple(_task_view(row, named[row.benchmark]) for row in rows),
-            )
-        )
-    return views
-
-
 # -- Pages -------------------------------------------------------------------------------------------------------------
 
 
-def _benchmark_file(benchmark: Words) -> str:
-    return (
-        f"{benchmark.name}.html" if benchmark.known else f"benchmark-{benchmark.name}.html"
-    )  # none can be called index
-
-
 def _filters(families: Sequence[FamilyView]) -> list[dict[str, Any]]:
-    rows = [row for view in families for section in view.sections for row in section.rows]
-    names = {
-        "status": "Status",
-        "group": "Group",
-        "variant": "Variant",
-        "prompt": "Prompt",
-        "decoding": "Decoding",
+    """Menus of what tells rows apart; a text is offered as it is shown, for that is what the script compares."""
+    views = [view for family in families for section in family.sections for view in section.rows]
+    menus: dict[str, tuple[str, str, Callable[[RowView], str | None]]] = {
+        "status": ("Status", "none", lambda view: view.row.status),
+        "group": ("Group", "no group (runs)", lambda view: view.row.group),
+        "variant": ("Variant", "main", lambda view: view.variant),
+        "prompt": ("Prompt", "not said", lambda view: view.row.prompt),
+        "decoding": ("Decoding", "not said", lambda view: view.row.decoding),
     }
-    empty = {"group": "no group (runs)", "variant": "main", "prompt": "not said", "decoding": "not said"}
     filters = []
-    for name, label in names.items():
-        values = sorted({getattr(row, name) for row in rows}, key=lambda value: (value == "", value))
+    for name, (label, empty, text_of) in menus.items():
+        values = sorted({shown(text_of(view) or "") for view in views}, key=lambda value: (value == "", value))
         if len(values) > 1:
-            choices = [(value, value or empty.get(name, "none")) for value in values]
-            filters.append({"name": name, "label": label, "choices": choices})
+            filters.append({"name": name, "label": label, "choices": [(value, value or empty) for value in values]})
     return filters
 
 
@@ -247,14 +64,14 @@ def _card(benchmark: Words, families: Sequence[FamilyView], n: int) -> dict[str,
         rows = [
             (row, row.cells[place])
             for row in section.rows
-            if place is not None and row.cells[place].value is not None and not row.superseded and not row.partial
+            if place is not None and row.cells[place].value is not None and not row.row.superseded and not row.partial
         ][:_TOP]
         views = [
             {
                 "organisation": row.organisation,
                 "name": row.name,
                 "href": row.href,
-                "status": row.status,
+                "status": row.row.status,
                 "status_text": row.status_text,
                 "status_meaning": row.status_meaning,
                 "variant": row.variant,
@@ -264,14 +81,14 @@ def _card(benchmark: Words, families: Sequence[FamilyView], n: int) -> dict[str,
             for row, cell in rows
         ]
         if views:
-            tops.append({"title": "Papers" if rows[0][0].status == "published" else "Runs", "rows": views})
+            tops.append({"title": "Papers" if rows[0][0].row.status == "published" else "Runs", "rows": views})
     metric = (
         "" if place is None else f"{benchmark.metric_label(first.family.headline)} {first.columns[place].unit}".strip()
     )
     return {
         "title": benchmark.title,
         "summary": benchmark.summary,
-        "href": _benchmark_file(benchmark),
+        "href": benchmark_file(benchmark),
         "metric": metric,
         "tops": tops,
         "n": n,
@@ -282,12 +99,22 @@ def _plots(benchmark: Words, view: FamilyView) -> list[Plot]:
     return registry.benchmark(benchmark.name).plots(view.rows, view.family) if benchmark.known else []
 
 
+def _finalized(value: Any) -> Any:
+    """What a template writes: no text of a stranger's reaches a page but as `shown`; what is escaped already stays."""
+    from markupsafe import Markup
+
+    if value is None:
+        return ""
+    return shown(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
 def _environment() -> Any:
     import jinja2
 
     return jinja2.Environment(
         loader=jinja2.FileSystemLoader(_TEMPLATES),
         autoescape=True,  # whatever a template is called
+        finalize=_finalized,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -301,11 +128,11 @@ def site_files(board: Board, title: str = TITLE) -> dict[str, str]:
     entries = entries_of(board)
     files = {name: (_TEMPLATES / name).read_text(encoding="utf-8") for name in _ASSETS}
     site = {
-        "title": shown(title) or TITLE,
+        "title": title if shown(title) else TITLE,
         "version": __version__,
-        "plugin": shown(board.plugin),
+        "plugin": board.plugin,
         "digest": hashlib.sha256(board.model_dump_json().encode()).hexdigest()[:12],
-        "benchmarks": [{"title": b.title, "href": _benchmark_file(b)} for b, _ in benchmarks],
+        "benchmarks": [{"title": b.title, "href": benchmark_file(b)} for b, _ in benchmarks],
         "statuses": list(STATUS_TEXT.items()),
         "n_rows": len(board.rows),
         "n_entries": len(entries),
@@ -324,7 +151,7 @@ def site_files(board: Board, title: str = TITLE) -> dict[str, str]:
         cards.append(_card(benchmark, families, len(rows)))
         render(
             "benchmark.html.j2",
-            _benchmark_file(benchmark),
+            benchmark_file(benchmark),
             benchmark=benchmark,
             families=families,
             filters=_filters(families),
@@ -349,7 +176,7 @@ def _own_files(folder: Path) -> set[str]:
         return set()
 
 
-def check_folder(folder: Path) -> None:
+def check_site_folder(folder: Path) -> None:
     """Make sure that a folder can be replaced: it is not there, empty, or a site of ours and nothing else.
 
     Raises:
@@ -402,14 +229,14 @@ def write_site(board: Board, folder: Path, title: str = TITLE) -> list[str]:
     Raises:
         LeaderboardError: The folder is in use for something else.
     """
-    check_folder(folder.resolve())  # before the work
+    check_site_folder(folder.resolve())  # before the work
     return write_files(site_files(board, title), folder)
 
 
 def write_files(files: Mapping[str, str], folder: Path) -> list[str]:
     """Write a site's files, all of them or none, and the marker that says they are ours; else as `write_site`."""
     folder = folder.resolve()
-    check_folder(folder)
+    check_site_folder(folder)
     marker = json.dumps({"site": "lmms-aes-tasks", "files": sorted(files)}, indent=1) + "\n"
     files = {**files, MARKER: marker}
     folder.parent.mkdir(parents=True, exist_ok=True)

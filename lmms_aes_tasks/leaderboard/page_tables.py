@@ -62,26 +62,29 @@ class Cell:
 
 @dataclass(frozen=True)
 class RowView:
-    """A row: who, under what conditions, and its cells."""
+    """A row: the board's, and what is computed of it.
 
-    model: str
+    Attributes:
+        row: The board's row.
+        organisation: Of the model, with its slash; empty where its name has none.
+        name: The rest of the model's name.
+        href: The entry's page; None for a published row.
+        status_text: The status as it is shown.
+        status_meaning: What it means.
+        variant: Printed name of the task's variant; empty for the main task.
+        partial: How many items of how many; empty for a whole run.
+        notes: What a published row says of itself.
+        cells: Its figures.
+    """
+
+    row: BoardRow
     organisation: str
     name: str
     href: str | None
-    status: str
     status_text: str
     status_meaning: str
-    source: str
-    group: str
     variant: str
-    version: str
-    prompt: str
-    decoding: str
-    date: str
-    evaluator: str
-    n: str
     partial: str
-    superseded: bool
     notes: tuple[str, ...]
     cells: tuple[Cell, ...]
 
@@ -126,7 +129,7 @@ class FamilyView:
     rows: tuple[BoardRow, ...] = field(repr=False, default=())
 
 
-def entry_path(row: BoardRow) -> str | None:
+def entry_page(row: BoardRow) -> str | None:
     """Where a row's own page is, below the site's root; None for a published row."""
     return None if row.entry is None else f"entries/{slug(row.model, row.entry)}.html"
 
@@ -220,14 +223,14 @@ def _p_text(metrics: Mapping[str, Metric], name: str) -> str:
         return ""
     if p.value is not None:
         return f"p = {p.value:.3f}" if p.value >= 0.001 else "p < 0.001"
-    return shown((p.reason or "").split(":")[0])
+    return (p.reason or "").split(":")[0]
 
 
 def cell_of(metrics: Mapping[str, Metric], name: str, best: bool = False) -> Cell:
     """A metric as a cell."""
     metric = metrics.get(name)
     if metric is None or metric.value is None:
-        reason = "not reported" if metric is None else shown(metric.reason or "not defined")
+        reason = "not reported" if metric is None else metric.reason or "not defined"
         return Cell(reason=reason)
     return Cell(number(metric.value, metric.unit), metric.value, interval(metric), _p_text(metrics, name), best=best)
 
@@ -236,25 +239,15 @@ def _row_view(row: BoardRow, family: Family, cells: Sequence[Cell]) -> RowView:
     text, meaning = STATUS_TEXT[row.status]
     organisation, name = split_name(shown(row.model))
     return RowView(
-        model=shown(row.model),
+        row=row,
         organisation=organisation,
         name=name,
-        href=entry_path(row),
-        status=row.status,
+        href=entry_page(row),
         status_text=text,
         status_meaning=meaning,
-        source=shown(row.source or ""),
-        group=shown(row.group),
         variant=variant_label(family.variant(row.task)),
-        version=shown(row.version or ""),
-        prompt=shown(row.prompt or ""),
-        decoding=shown(row.decoding or ""),
-        date=shown(row.date or ""),
-        evaluator=shown(row.evaluator or ""),
-        n="" if row.n is None else f"{row.n:,}",
         partial=f"{row.n:,} of {row.n_expected:,} items" if is_partial(row) else "",
-        superseded=row.superseded,
-        notes=tuple(shown(finding.message) for finding in row.findings) if row.status == "published" else (),
+        notes=tuple(finding.message for finding in row.findings) if row.status == "published" else (),
         cells=tuple(cells),
     )
 
@@ -323,7 +316,7 @@ def _breakdown_table(rows: Sequence[BoardRow], family: Family, name: str, column
     return BreakdownTable(
         column.metric,
         column,
-        tuple(shown(group) for group in groups),
+        tuple(groups),
         tuple(_row_view(row, family, _tinted(line, low, high)) for row, line in zip(own, cells, strict=True)),
     )
 

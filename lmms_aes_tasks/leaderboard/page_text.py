@@ -107,3 +107,8 @@ def direction(metric: Metric) -> tuple[str, str]:
     if metric.higher_is_better is None:
         return "", ""
     return ("↑", "higher is better") if metric.higher_is_better else ("↓", "lower is better")
+
+
+def benchmark_file(words: Words) -> str:
+    """A benchmark's page; that of one which is not installed here can never be called index."""
+    return f"{words.name}.html" if words.known else f"benchmark-{words.name}.html"

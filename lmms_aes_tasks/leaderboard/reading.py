@@ -108,7 +108,7 @@ def list_folder(folder: Path) -> tuple[list[str], list[str]]:
     return files, problems
 
 
-def check_folder(folder: Path) -> list[str]:
+def check_entry_folder(folder: Path) -> list[str]:
     """The names of the files of responses of an entry's folder, which holds nothing else than an entry does.
 
     Raises:

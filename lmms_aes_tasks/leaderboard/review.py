@@ -15,11 +15,11 @@ from lmms_aes_tasks.board.schema import ENTRY_FILE, VERIFICATION_FILE, Board
 from lmms_aes_tasks.board.text import printable
 from lmms_aes_tasks.leaderboard.compare import Comparison, Difference, compare_entries
 from lmms_aes_tasks.leaderboard.headlines import best_row
-from lmms_aes_tasks.leaderboard.merge import BESIDES, FOLDER_NAME, MODEL_FOLDER, merge_submissions
+from lmms_aes_tasks.leaderboard.merge import merge_submissions
 from lmms_aes_tasks.leaderboard.reading import named, raise_problems, read_entry
 from lmms_aes_tasks.leaderboard.responses import FOLDER as RESPONSES_FOLDER
+from lmms_aes_tasks.leaderboard.submissions import BESIDES, FOLDER_NAME, FOLDER_OF_SUBMISSIONS, MODEL_FOLDER
 
-SUBMISSIONS = "leaderboard/submissions"
 MAX_CHANGED = 10_000
 MAX_REVIEW_CHARS = 60_000
 """A comment on GitHub holds 65,536 characters."""
@@ -63,16 +63,16 @@ def changed_entries(paths: Iterable[str], root: Path | None = None) -> Changed:
     """
     kinds: dict[str, set[str]] = {}
     problems = []
-    listed = [path for path in paths if path.startswith(f"{SUBMISSIONS}/")]
+    listed = [path for path in paths if path.startswith(f"{FOLDER_OF_SUBMISSIONS}/")]
     if len(listed) > MAX_CHANGED:
         raise LeaderboardError(f"{len(listed)} files change; {MAX_CHANGED} are allowed. Open several pull requests.")
     for path in listed:
-        parts = path.removeprefix(f"{SUBMISSIONS}/").split("/")
+        parts = path.removeprefix(f"{FOLDER_OF_SUBMISSIONS}/").split("/")
         kind = _part_of(parts)
         if kind is None:
             problems.append(
                 f"{printable(path)} does not belong there; put {ENTRY_FILE} and {RESPONSES_FOLDER}/ into "
-                f"{SUBMISSIONS}/<org>__<model>/<revision>/<run>/"
+                f"{FOLDER_OF_SUBMISSIONS}/<org>__<model>/<revision>/<run>/"
             )
         elif kind != "beside":
             kinds.setdefault("/".join(parts[:3]), set()).add(kind)

@@ -6,10 +6,8 @@ that names file, task, id or field, and both values. An entry is `recomputed` wh
 
 from __future__ import annotations
 
-import collections
 import json
-import re
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,12 +24,11 @@ from lmms_aes_tasks.board.schema import (
     Metric,
     TaskResult,
     Verification,
-    is_day,
-    is_future,
     today,
 )
 from lmms_aes_tasks.board.text import printable
 from lmms_aes_tasks.leaderboard.data import data_of
+from lmms_aes_tasks.leaderboard.entry_checks import check_entry, check_file, check_ids, check_settings
 from lmms_aes_tasks.leaderboard.findings import (
     Findings,
     compare_breakdowns,
@@ -40,17 +37,12 @@ from lmms_aes_tasks.leaderboard.findings import (
     record_differences,
     shown,
 )
-from lmms_aes_tasks.leaderboard.reading import check_folder, read_entry, unnamed_files
-from lmms_aes_tasks.leaderboard.responses import path_of, read_rows
+from lmms_aes_tasks.leaderboard.reading import check_entry_folder, read_entry
+from lmms_aes_tasks.leaderboard.responses import read_rows
 from lmms_aes_tasks.leaderboard.results import UNSOUND, result_of
-from lmms_aes_tasks.leaderboard.runs import DECODING_KEYS, setting_keys
-from lmms_aes_tasks.leaderboard.safe_reading import MAX_TOTAL_BYTES, check_sizes, file_facts
 from lmms_aes_tasks.leaderboard.tasks import expected_items, known_tasks
-from lmms_aes_tasks.leaderboard.versions import versions
 from lmms_aes_tasks.records import SourceError, atomic_path
-from lmms_aes_tasks.settings import PROMPTS
 from lmms_aes_tasks.sources import read_card
-from lmms_aes_tasks.utils.prompts import read_prompt
 
 _LEAST_PARSED = 0.5
 
@@ -134,18 +126,6 @@ def _read_row(row: Row, subject: _Subject, gathered: _Gathered) -> None:
             gathered.late.setdefault(name, {})[row.id] = value
 
 
-def _check_ids(task: TaskResult, ids: Sequence[str], data: Data | None, findings: Findings) -> None:
-    where = task.file.path
-    repeated = [item_id for item_id, count in collections.Counter(ids).items() if count > 1]
-    for item_id in repeated:
-        findings.add("error", f"{where}, id {item_id}", "the id is there more than once", f"{where}: ids")
-    if data is not None:
-        for item_id in sorted(set(ids) - set(data.documents)):
-            findings.add("error", f"{where}, id {item_id}", "the id is none of the data's", f"{where}: ids")
-        for item_id in sorted(set(data.documents) - set(ids)):
-            findings.add("error", f"{where}, id {item_id}", "the id is missing", f"{where}: missing ids")
-
-
 def _flag(subject: _Subject, gathered: _Gathered, parse_rate: float | None) -> None:
     for message in subject.benchmark.flags(gathered.items, gathered.answers):
         subject.findings.add("flag", subject.task.name, message)
@@ -202,43 +182,6 @@ def _recompute_late(subject: _Subject, late: LateMetrics, gathered: _Gathered) -
 
 
 # -- What a task says of itself ---------------------------------------------------------------------------------------
-
-
-def _own_prompt(prompt_id: str) -> str | None:
-    """SHA-256 of a prompt of ours; None for any other id (`other`, `instruction`, a prompt without some parts)."""
-    if not re.fullmatch(r"[a-z0-9\-]{1,60}", prompt_id) or not (PROMPTS / f"{prompt_id}.txt").is_file():
-        return None
-    return read_prompt(PROMPTS / f"{prompt_id}.txt", (), prompt_id).sha256
-
-
-def _check_settings(result: TaskResult, findings: Findings) -> None:
-    base = f"tasks.{result.task}"
-    for name, given, allowed in (
-        ("decoding", result.decoding, DECODING_KEYS),
-        ("images", result.images, setting_keys(result.benchmark)),
-    ):
-        for key in sorted(set(given) - allowed):
-            findings.add("error", f"{base}.{name}.{key}", f"no such setting: use {', '.join(sorted(allowed))}")
-    for prompt in result.prompts:
-        ours = _own_prompt(prompt.id)
-        if ours is not None and prompt.sha256 != ours:
-            findings.add("error", f"{base}.prompts", f"{prompt.id} has the SHA-256 {prompt.sha256}, ours is {ours}")
-    asked = sum(prompt.n for prompt in result.prompts)
-    if asked != result.n:
-        findings.add("error", f"{base}.prompts", f"name {asked} items, and there are {result.n}")
-
-
-def _check_file(folder: Path, result: TaskResult, findings: Findings) -> bool:
-    """Size and digest of a file of responses; whether it is the one that the entry names."""
-    file = result.file
-    if file.path != path_of(result.task):
-        raise EntryError(f"tasks.{result.task}.file.path is {printable(file.path)}: use {path_of(result.task)}")
-    facts = file_facts(folder, file.path)
-    check_sizes(file.path, facts.bytes, file.content_bytes)
-    for name, ours, theirs in (("bytes", facts.bytes, file.bytes), ("sha256", facts.sha256, file.sha256)):
-        if ours != theirs:
-            findings.add("error", file.path, f"its {name} is {ours}, and the entry says {theirs}")
-    return facts.sha256 == file.sha256
 
 
 def _check_versions(subject: _Subject) -> None:
@@ -307,7 +250,7 @@ def _check_counts(subject: _Subject, gathered: _Gathered) -> None:
         subject.findings.add(
             "error", f"{subject.base}.file.rows", f"is {subject.result.file.rows}, and the file has {n}"
         )
-    _check_ids(subject.result, gathered.ids, subject.data, subject.findings)
+    check_ids(subject.result, gathered.ids, subject.data, subject.findings)
     if expected is not None and n != expected:
         subject.findings.add("error", subject.file, f"{n} items of {expected}: a run with --limit, or cut")
 
@@ -356,11 +299,11 @@ def _verify_task(
     folder: Path, entry: Entry, name: str, local: LocalData, required: bool, findings: Findings
 ) -> _Recomputed:
     task, result = _task_of(entry, name), entry.tasks[name]
-    unchanged = _check_file(folder, result, findings)
+    unchanged = check_file(folder, result, findings)
     benchmark = registry.benchmark(task.benchmark)
     subject = _Subject(folder, entry, result, task, benchmark, local, data_of(task, local, required), findings)
     _check_versions(subject)
-    _check_settings(result, findings)
+    check_settings(result, findings)
     gathered = _read_all(subject, unchanged)
     if gathered is None:
         return _Recomputed([], sorted(result.metrics))
@@ -370,25 +313,6 @@ def _verify_task(
 
 
 # -- The whole --------------------------------------------------------------------------------------------------------
-
-
-def _check_entry(entry: Entry, files: Sequence[str], findings: Findings) -> None:
-    if not is_day(entry.date):
-        raise EntryError(f"{ENTRY_FILE}: date is {printable(entry.date)}, which is no day")
-    if is_future(entry.date):
-        findings.add("error", "date", f"is {entry.date}, and today is {today()} (UTC): give the day of the run")
-    for problem in unnamed_files(files, entry):
-        raise EntryError(problem)
-    total = sum(result.file.content_bytes for result in entry.tasks.values())
-    if total > MAX_TOTAL_BYTES:
-        raise EntryError(f"{ENTRY_FILE}: {total} bytes of content in all, and {MAX_TOTAL_BYTES} are allowed.")
-    here = versions()
-    if entry.versions.plugin != here.plugin:
-        findings.add("note", "versions.plugin", f"built with {entry.versions.plugin}, verified with {here.plugin}")
-    for name in ("scipy", "numpy", "sacrebleu", "nltk"):
-        theirs, ours = entry.versions.libraries.get(name), here.libraries.get(name)
-        if theirs is not None and theirs != ours:
-            findings.add("note", f"versions.libraries.{name}", f"scored with {theirs}, verified with {ours}")
 
 
 def verify_entry(folder: Path, data: Path | None = None, data_required: bool = False) -> Verification:
@@ -403,10 +327,10 @@ def verify_entry(folder: Path, data: Path | None = None, data_required: bool = F
         EntryError: The entry is not sound, or breaks a limit.
         SourceError: The data at hand is not sound.
     """
-    files = check_folder(folder)
+    files = check_entry_folder(folder)
     entry, digest = read_entry(folder)
     findings = Findings()
-    _check_entry(entry, files, findings)
+    check_entry(entry, files, findings)
     local = LocalData(data)
     parts = {name: _verify_task(folder, entry, name, local, data_required, findings) for name in entry.tasks}
     return Verification(

@@ -17,8 +17,8 @@ from lmms_aes_tasks.board.benchmark import (
     Figures,
     Item,
     MetricFacts,
-    Read,
     Row,
+    ScoredResponse,
     Task,
 )
 from lmms_aes_tasks.board.figures import (
@@ -154,10 +154,10 @@ class _Vab(Benchmark):
             "ground_truth_worst": worst,
         }
 
-    def read(self, task: Task, document: Document, response: str, record: Mapping[str, Any]) -> Read:
+    def read(self, task: Task, document: Document, response: str, record: Mapping[str, Any]) -> ScoredResponse:
         results = process_results(document, [response])
         trial: Trial = results["ap@1"]
-        return Read(trial, results["record"], trial.positions)
+        return ScoredResponse(trial, results["record"], trial.positions)
 
     def figures(self, task: Task, items: Sequence[Trial]) -> Figures:
         parsed = selection.parse_rate(items)

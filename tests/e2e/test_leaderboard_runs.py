@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lmms_aes_tasks.leaderboard.build import Wanted, build
+from lmms_aes_tasks.leaderboard.build import EntryRequest, build
 from lmms_aes_tasks.leaderboard.verify import verify_entry
 from tests.e2e.conftest import Launched
 
@@ -20,7 +20,7 @@ def test_one_rank_and_three(launched: Launched, tmp_path: Path) -> None:
     for ranks in (1, 3):
         finished = launched(ranks)
         folder = tmp_path / f"ranks{ranks}"
-        entries[ranks] = build([finished.folder], folder, Wanted("Org/Model"))
+        entries[ranks] = build([finished.folder], folder, EntryRequest("Org/Model"))
         found = verify_entry(folder)
         assert found.status == "recomputed", found.findings
         (flag,) = (own for own in found.findings if own.kind != "note")  # the oracle copies references

@@ -13,7 +13,7 @@ import pytest
 import zstandard
 
 from lmms_aes_tasks.board.schema import Board
-from lmms_aes_tasks.leaderboard.build import Wanted, build
+from lmms_aes_tasks.leaderboard.build import EntryRequest, build
 from lmms_aes_tasks.leaderboard.page import site_files
 from tests.leaderboard import runs
 from tests.leaderboard.board_example import board, hostile_board
@@ -33,7 +33,7 @@ def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def built(run_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The entry of that run; not to be changed."""
     folder = tmp_path_factory.mktemp("entry") / "entry"
-    build([run_folder], folder, Wanted("Org/Model", "abc123", "A. Evaluator"))
+    build([run_folder], folder, EntryRequest("Org/Model", "abc123", "A. Evaluator"))
     return folder
 
 

@@ -16,14 +16,14 @@ import zstandard
 
 from lmms_aes_tasks.board.errors import BuildError
 from lmms_aes_tasks.board.schema import Entry
-from lmms_aes_tasks.leaderboard.build import Wanted, build
+from lmms_aes_tasks.leaderboard.build import EntryRequest, build
 from lmms_aes_tasks.predictions import PredictionError
 from lmms_aes_tasks.records import SourceError
 from tests import fineartbench_data
 from tests.leaderboard import runs
 from tests.leaderboard.conftest import TASKS, read_entry, read_lines
 
-WANTED = Wanted("Org/Model")
+WANTED = EntryRequest("Org/Model")
 ONE = "contextcanvas_demo"
 
 
@@ -117,7 +117,7 @@ def test_fineartbench_with_the_authors_files(tmp_path: Path) -> None:
     data = tmp_path / "data"
     data.mkdir()
     (data / "fineartbench").symlink_to(fineartbench_data.folder())
-    made = build([tmp_path / "out"], tmp_path / "entry", Wanted("Org/Model", data=data))
+    made = build([tmp_path / "out"], tmp_path / "entry", EntryRequest("Org/Model", data=data))
     one = made.tasks[names["global"]]
     assert (one.n, one.n_expected) == (5000, 5000)
     assert one.data_sha256 is not None
@@ -221,7 +221,7 @@ def test_the_last_look_names_the_field_and_not_the_text(tmp_path: Path, monkeypa
         ("sk-abcdefgh12345678", "a key, a token or a local path"),
     ):
         with pytest.raises(BuildError) as error:
-            build([tmp_path / "out"], tmp_path / "entry", Wanted("Org/Model", evaluator=evaluator))
+            build([tmp_path / "out"], tmp_path / "entry", EntryRequest("Org/Model", evaluator=evaluator))
         assert str(error.value) == f"evaluator would publish {what}. Change it and build again."
     assert not (tmp_path / "entry").exists()
 
@@ -254,7 +254,7 @@ def test_a_run_with_a_limit_is_refused_and_can_be_taken(tmp_path: Path) -> None:
     runs.write_run(tmp_path / "out", {ONE: answers[ONE][:7]}, config={"limit": 7})
     with pytest.raises(PredictionError, match="21 missing: demo-08"):
         build([tmp_path / "out"], tmp_path / "entry", WANTED)
-    made = build([tmp_path / "out"], tmp_path / "entry", Wanted("Org/Model", allow_incomplete=True))
+    made = build([tmp_path / "out"], tmp_path / "entry", EntryRequest("Org/Model", allow_incomplete=True))
     assert (made.tasks[ONE].n, made.tasks[ONE].n_expected) == (7, 28)
 
 
@@ -274,7 +274,7 @@ def test_a_file_with_a_run_twice(tmp_path: Path) -> None:
     (samples,) = results.parent.glob("*.jsonl")
     samples.write_text(samples.read_text() * 2)
     with pytest.raises(PredictionError, match="28 repeated: demo-01"):
-        build([tmp_path / "out"], tmp_path / "entry", Wanted("Org/Model", allow_incomplete=True))
+        build([tmp_path / "out"], tmp_path / "entry", EntryRequest("Org/Model", allow_incomplete=True))
 
 
 def test_two_runs_of_one_task(tmp_path: Path) -> None:
@@ -301,7 +301,7 @@ def test_runs_of_two_models_no_samples_no_results(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="nowhere does not exist"):
         build([tmp_path / "nowhere"], tmp_path / "entry", WANTED)
     with pytest.raises(SourceError, match="no task other: use contextcanvas, "):
-        build([tmp_path / "a"], tmp_path / "entry", Wanted("Org/Model", tasks=("other",)))
+        build([tmp_path / "a"], tmp_path / "entry", EntryRequest("Org/Model", tasks=("other",)))
 
 
 def test_figures_that_are_not_the_samples(tmp_path: Path) -> None:
@@ -315,9 +315,9 @@ def test_figures_that_are_not_the_samples(tmp_path: Path) -> None:
 def test_a_model_id_that_is_none(model: str, tmp_path: Path) -> None:
     runs.write_run(tmp_path / "out", runs.demo_answers(ONE))
     with pytest.raises(BuildError, match=r"--model-id is .*: use ORG/NAME"):
-        build([tmp_path / "out"], tmp_path / "entry", Wanted(model))
+        build([tmp_path / "out"], tmp_path / "entry", EntryRequest(model))
     with pytest.raises(BuildError, match="--revision is"):
-        build([tmp_path / "out"], tmp_path / "entry", Wanted("Org/Model", "../../etc"))
+        build([tmp_path / "out"], tmp_path / "entry", EntryRequest("Org/Model", "../../etc"))
 
 
 def test_an_entry_that_is_there_stays(entry: Path, tmp_path: Path) -> None:
@@ -351,7 +351,7 @@ def test_data_of_another_gold_label(tmp_path: Path, run_folder: Path) -> None:
     lines = [json.loads(line) for line in samples.read_text("utf-8").splitlines()]
     lines[0]["record"]["gold"] = "B" if lines[0]["record"]["gold"] == "A" else "A"
     samples.write_text("\n".join(map(json.dumps, lines)), "utf-8")
-    made = build([tmp_path / "out"], tmp_path / "entry", Wanted("Org/Model", tasks=(ONE,)))
+    made = build([tmp_path / "out"], tmp_path / "entry", EntryRequest("Org/Model", tasks=(ONE,)))
     assert made.tasks[ONE].metrics["accuracy"].value == 0.75  # the data's label counts, not the file's
 
 
@@ -361,7 +361,7 @@ def test_a_figure_that_some_resamples_do_not_define_has_no_interval(tmp_path: Pa
     answers = [(doc, "Warm color and soft lighting." if place < 2 else "") for place, doc in
                enumerate(runs.demo_documents(task))]  # fmt: skip
     runs.write_run(tmp_path / "out", {task: answers})
-    entry = build([tmp_path / "out"], tmp_path / "entry", Wanted("Org/Model"))
+    entry = build([tmp_path / "out"], tmp_path / "entry", EntryRequest("Org/Model"))
     density = entry.tasks[task].metrics["density"]
     assert density.value is not None
     assert (density.low, density.high) == (None, None)

@@ -16,19 +16,12 @@ from jsonschema import Draft7Validator
 
 from lmms_aes_tasks.board.errors import LeaderboardError
 from lmms_aes_tasks.board.schema import BoardRow, Metric
-from lmms_aes_tasks.leaderboard.exports import (
-    CSV_COLUMNS,
-    Export,
-    Source,
-    csv_table,
-    every_eval_ever,
-    hf_eval_results,
-    latex_tables,
-    latex_text,
-    model_index,
-)
+from lmms_aes_tasks.leaderboard.every_eval_ever import every_eval_ever
+from lmms_aes_tasks.leaderboard.export_forms import Export, Source
+from lmms_aes_tasks.leaderboard.export_hub import hf_eval_results, model_index
+from lmms_aes_tasks.leaderboard.export_tables import CSV_COLUMNS, csv_table, latex_tables, latex_text
 from lmms_aes_tasks.leaderboard.headlines import best_row, headline_of
-from lmms_aes_tasks.leaderboard.merge import find_entry, rows_of
+from lmms_aes_tasks.leaderboard.submissions import find_entry, rows_of
 from tests.leaderboard.entries import entry_of, result, vab_rows, write_entry
 
 THIRD = 1 / 3

@@ -288,7 +288,7 @@ def test_a_line_of_a_gigabyte(entry: Path, monkeypatch: pytest.MonkeyPatch) -> N
     """With every other limit out of the way, a line ends the reading at its own."""
     monkeypatch.setattr(safe_reading, "MAX_RATIO", 10**9)
     monkeypatch.setattr(safe_reading, "MAX_CONTENT_BYTES", 2**40)
-    monkeypatch.setattr("lmms_aes_tasks.leaderboard.verify.MAX_TOTAL_BYTES", 2**40)
+    monkeypatch.setattr("lmms_aes_tasks.leaderboard.entry_checks.MAX_TOTAL_BYTES", 2**40)
     zeros(entry, 2**30)
     edit_entry(entry, lambda own: own["tasks"][ONE]["file"].update(content_bytes=2**30))
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 
 from lmms_aes_tasks.board.errors import LeaderboardError
 from lmms_aes_tasks.board.schema import Board, BoardRow, Finding, Metric, PromptUse
-from lmms_aes_tasks.leaderboard import merge as merging
-from lmms_aes_tasks.leaderboard.merge import board_of, board_text, find_entry, merge_submissions, write_board
+from lmms_aes_tasks.leaderboard.merge import board_of, board_text, merge_submissions, write_board
 from lmms_aes_tasks.leaderboard.reading import read_board, task_rows
+from lmms_aes_tasks.leaderboard.results import decoding_text
 from lmms_aes_tasks.leaderboard.safe_reading import strict_json
+from lmms_aes_tasks.leaderboard.submissions import find_entry
 from tests.leaderboard.entries import FLAG, context_rows, digest, entry_of, result, submit, write_entry
 
 
@@ -461,7 +462,7 @@ def test_texts_that_are_long_are_cut_and_told_apart(tmp_path: Path) -> None:
         )
         for stops in (["x" * 500, "a"], ["x" * 500, "b"])
     ]
-    first, second = map(merging.decoding_text, made)
+    first, second = map(decoding_text, made)
     assert len(first) < 320
     assert first != second
     write_entry(tmp_path, entry_of({"contextcanvas": made[0]}))

@@ -21,13 +21,12 @@ from lmms_aes_tasks.contextcanvas.plots import gold_yes_rate
 from lmms_aes_tasks.critiquecanvas.plots import cross_points
 from lmms_aes_tasks.leaderboard.page import (
     MARKER,
-    commands,
-    entries_of,
     site_files,
     write_files,
     write_site,
 )
-from lmms_aes_tasks.leaderboard.page_tables import best_cells, entry_path
+from lmms_aes_tasks.leaderboard.page_entries import commands, entries_of
+from lmms_aes_tasks.leaderboard.page_tables import best_cells, entry_page
 from lmms_aes_tasks.leaderboard.page_text import slug
 from lmms_aes_tasks.leaderboard.reading import read_board
 from tests.leaderboard.board_example import HOSTILE_NAMES, board, figure, run, share
@@ -154,7 +153,7 @@ def test_ids_are_unique_and_references_lead_somewhere(site: dict[str, str]) -> N
 
 def test_an_entrys_page(whole: Board, site: dict[str, str]) -> None:
     (row,) = [r for r in whole.rows if r.model == "kestrel/kestrel-vision-3-nano"]
-    path = entry_path(row)
+    path = entry_page(row)
     assert path is not None
     document = tree(site[path])
     text = " ".join(document.text_content().split())

@@ -16,7 +16,7 @@ from PIL import Image
 from lmms_aes_tasks.board.digests import response_digest
 from lmms_aes_tasks.board.errors import EntryError
 from lmms_aes_tasks.board.schema import Verification
-from lmms_aes_tasks.leaderboard.build import Wanted, build
+from lmms_aes_tasks.leaderboard.build import EntryRequest, build
 from lmms_aes_tasks.leaderboard.verify import verify_entry, write_verification
 from lmms_aes_tasks.records import SourceError
 from tests.encoders import EncoderFolders
@@ -258,7 +258,7 @@ def test_many_alike_are_counted(entry: Path) -> None:
 def test_a_run_with_a_limit_never_verifies(tmp_path: Path) -> None:
     answers = runs.demo_answers(ONE)
     runs.write_run(tmp_path / "out", {ONE: answers[ONE][:7]}, config={"limit": 7})
-    build([tmp_path / "out"], tmp_path / "entry", Wanted("Org/Model", allow_incomplete=True))
+    build([tmp_path / "out"], tmp_path / "entry", EntryRequest("Org/Model", allow_incomplete=True))
     found = errors(verify_entry(tmp_path / "entry"))
     assert (FILE, "7 items of 28: a run with --limit, or cut") in found
     assert len(found) == 22  # and every missing id, of which twenty are listed
@@ -271,7 +271,7 @@ def test_a_run_with_a_limit_never_verifies(tmp_path: Path) -> None:
 def flags(tmp_path: Path, task: str, reply: runs.Reply) -> list[str]:
     answers = {task: [(document, reply(document)) for document in runs.demo_documents(task)]}
     runs.write_run(tmp_path / "out", answers)
-    build([tmp_path / "out"], tmp_path / "entry", Wanted("Org/Model"))
+    build([tmp_path / "out"], tmp_path / "entry", EntryRequest("Org/Model"))
     found = verify_entry(tmp_path / "entry")
     assert found.status == "recomputed"  # a flag is no error: somebody has to look
     return [f"{own.where}: {own.message}" for own in found.findings if own.kind == "flag"]
@@ -332,8 +332,8 @@ def of_twelve(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_critiques_with_and_without_their_references(critiques: tuple[Path, Path], tmp_path: Path) -> None:
     out, data = critiques
     with_data, without = tmp_path / "with", tmp_path / "without"
-    build([out], with_data, Wanted("Org/Model", data=data))
-    build([out], without, Wanted("Org/Model"))
+    build([out], with_data, EntryRequest("Org/Model", data=data))
+    build([out], without, EntryRequest("Org/Model"))
     given, other = (read_entry(folder)["tasks"]["critiquecanvas"] for folder in (with_data, without))
     for metric, own in given["metrics"].items():
         assert own | {"reason": None} == other["metrics"][metric] | {"reason": None}
@@ -362,7 +362,7 @@ def test_wordnet_is_missing(critiques: tuple[Path, Path], tmp_path: Path, monkey
     from lmms_aes_tasks.utils.wordnet import WordNetError
 
     out, data = critiques
-    build([out], tmp_path / "entry", Wanted("Org/Model", data=data))
+    build([out], tmp_path / "entry", EntryRequest("Org/Model", data=data))
 
     def missing() -> None:
         raise WordNetError("none")
@@ -377,7 +377,7 @@ def test_wordnet_is_missing(critiques: tuple[Path, Path], tmp_path: Path, monkey
 @pytest.mark.usefixtures("of_twelve")
 def test_an_image_of_the_data_that_is_another(critiques: tuple[Path, Path], tmp_path: Path) -> None:
     out, data = critiques
-    build([out], tmp_path / "entry", Wanted("Org/Model", data=data))
+    build([out], tmp_path / "entry", EntryRequest("Org/Model", data=data))
     other = Path(shutil.copytree(data, tmp_path / "data"))
     Image.new("RGB", (8, 8), (1, 2, 3)).save(other / "critiquecanvas/3.png")
     found = errors(verify_entry(tmp_path / "entry", other))
@@ -412,7 +412,7 @@ def test_embedding_metrics_where_the_encoders_are(
     task = "critiquecanvas"
     for name, value in encoder_folders.environment.items():
         monkeypatch.setenv(name, value)
-    build([out], tmp_path / "entry", Wanted("Org/Model", data=data))
+    build([out], tmp_path / "entry", EntryRequest("Org/Model", data=data))
     content = read_entry(tmp_path / "entry")
     lines = read_lines(tmp_path / "entry", task)
     names = {"bert_f1", "sbert_cos", "clip_cos"}
@@ -437,7 +437,7 @@ def test_embedding_metrics_where_the_encoders_are(
     assert wrong[0][1].startswith("record: sbert_cos is 0.999, and ")
     assert f"tasks.{task}.metrics.sbert_cos.value" in wheres(verify_entry(tmp_path / "entry"))
 
-    build([out], tmp_path / "entry", Wanted("Org/Model", data=data), force=True)
+    build([out], tmp_path / "entry", EntryRequest("Org/Model", data=data), force=True)
     monkeypatch.setenv("LMMS_AES_EMBEDDINGS", "off")
     found = verify_entry(tmp_path / "entry", data)
     assert found.status == "recomputed"
@@ -451,7 +451,7 @@ def test_embedding_metrics_where_the_encoders_are(
 
 def test_a_day_to_come(entry: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lmms_aes_tasks.board.schema.today", lambda: "2026-01-31")
-    monkeypatch.setattr("lmms_aes_tasks.leaderboard.verify.today", lambda: "2026-01-31")
+    monkeypatch.setattr("lmms_aes_tasks.leaderboard.entry_checks.today", lambda: "2026-01-31")
     edit_entry(entry, lambda own: own.update(date="2026-02-01"))  # somewhere it is tomorrow already
     assert verify_entry(entry).status == "recomputed"
     edit_entry(entry, lambda own: own.update(date="2026-02-02"))

@@ -16,13 +16,14 @@ from lmms_aes_tasks import registry
 from lmms_aes_tasks.board.schema import VERIFICATION_FILE, Board, BoardRow, Entry
 from lmms_aes_tasks.critiquecanvas.items import EMBEDDING_METRICS
 from lmms_aes_tasks.critiquecanvas.plots import cross_plots, cross_points
-from lmms_aes_tasks.leaderboard.build import Wanted, build
+from lmms_aes_tasks.leaderboard.build import EntryRequest, build
 from lmms_aes_tasks.leaderboard.compare import Comparison, compare_entries
-from lmms_aes_tasks.leaderboard.exports import FORMATS, Source
+from lmms_aes_tasks.leaderboard.export_forms import Source
+from lmms_aes_tasks.leaderboard.exports import FORMATS
 from lmms_aes_tasks.leaderboard.headlines import best_row, headline_of
 from lmms_aes_tasks.leaderboard.merge import merge_submissions, write_board
 from lmms_aes_tasks.leaderboard.page import write_site
-from lmms_aes_tasks.leaderboard.page_tables import best_cells, entry_path, families_of
+from lmms_aes_tasks.leaderboard.page_tables import best_cells, entry_page, families_of
 from lmms_aes_tasks.leaderboard.page_text import words_of
 from lmms_aes_tasks.leaderboard.published_rows import published_rows
 from lmms_aes_tasks.leaderboard.reading import read_board
@@ -50,7 +51,7 @@ def submissions(tmp_path_factory: pytest.TempPathFactory, encoder_folders: Encod
             run = root / "runs" / str(number)
             runs.write_run(run / ".__model", answers)
             folder = root / "in" / model.replace("/", "__") / "v1" / "run"
-            build([run], folder, Wanted(model, "v1", "A. Evaluator", allow_incomplete=True))
+            build([run], folder, EntryRequest(model, "v1", "A. Evaluator", allow_incomplete=True))
             found = verify_entry(folder)
             errors = [finding.message for finding in found.findings if finding.kind == "error"]
             assert errors == ["400 items of 5000: a run with --limit, or cut"]
@@ -122,7 +123,7 @@ def test_every_table_has_the_figures(board: Board, pages: Path) -> None:
                    if metric.value is not None and metric.unit == "fraction"}  # fmt: skip
         missing = {name for name, figure in printed.items() if figure.replace("-", "−") not in text}
         assert missing == set(), row.task
-        page = html.parse(str(pages / str(entry_path(row)))).getroot().text_content()
+        page = html.parse(str(pages / str(entry_page(row)))).getroot().text_content()
         assert all(figure.replace("-", "−") in page for figure in printed.values())
     text = html.parse(str(pages / "fineartbench.html")).getroot().text_content()
     for row in own(board, FINEART):
