@@ -1,4 +1,4 @@
-"""What `data`, `score` and `analyze` do for FineArtBench."""
+"""What `data check` and `score` do for FineArtBench."""
 
 from __future__ import annotations
 
@@ -333,33 +333,27 @@ def _share(count: int, n: int) -> dict[str, float | int | None]:
 
 
 def _shown_share(share: Mapping[str, Any]) -> str:
-    from lmms_aes_tasks.cli.tables import percent
+    from lmms_aes_tasks.cli.tables import interval_text, percent
 
     if not share["n"]:
         return "–"
-    return f"{percent(share['value'])}% [{percent(share['low'])}, {percent(share['high'])}] of {share['n']}"
-
-
-def _number(value: float | None, digits: int = 3) -> str:
-    if value is None:
-        return "–"
-    return f"{value:.{digits}f}" if abs(value) >= 1e-3 or value == 0 else f"{value:.1e}"
+    return f"{percent(share['value'])}% {interval_text(share['low'], share['high'])} of {share['n']}"
 
 
 def _print(content: Mapping[str, Any], mode: str) -> None:
-    from lmms_aes_tasks.cli.tables import console, table
+    from lmms_aes_tasks.cli.tables import console, number, table
 
     out = console()
     parts = content["splits" if mode == "global" else "groups"]
     level = "splits" if mode == "global" else "tasks"
-    rows = [("all", *(_number(content[name]) for name in _FOUR), str(len(parts)))]
+    rows = [("all", *(number(content[name]) for name in _FOUR), str(len(parts)))]
     for part in parts if mode == "global" else []:
-        rows.append((f"split {part['split']}", *(_number(part[name]) for name in _FOUR), str(part["n"])))
+        rows.append((f"split {part['split']}", *(number(part[name]) for name in _FOUR), str(part["n"])))
     heads = ["", "Elo ρ", "p", "Bradley–Terry ρ", "p", f"{level} / n"]
     out.print(table(f"FineArtBench {mode}, {content['protocol']} protocol", heads, rows))
     if mode == "instance":
         tasks = [
-            (f"{p['content_index']}, {p['style_index']}", *(_number(p[name]) for name in _FOUR), str(p["n"]))
+            (f"{p['content_index']}, {p['style_index']}", *(number(p[name]) for name in _FOUR), str(p["n"]))
             for p in parts
         ]
         out.print(table("By content and style", heads, tasks))
@@ -378,7 +372,7 @@ def _print(content: Mapping[str, Any], mode: str) -> None:
     if content["by_attribute"]:
         counted = "pairs" if mode == "global" else "tasks"
         own_rows = [
-            (name, _number(own["elo_rho"]), _number(own["bt_rho"]), str(own[counted]))
+            (name, number(own["elo_rho"]), number(own["bt_rho"]), str(own[counted]))
             for name, own in content["by_attribute"].items()
         ]
         protocol = "aligned" if mode == "global" else content["protocol"]
@@ -395,7 +389,7 @@ def _print(content: Mapping[str, Any], mode: str) -> None:
     if mode == "instance":
         few, arcs = (content["dropped_tasks"].get(name, 0) for name in ("few_judgements", "feedback_arcs"))
         typer.echo(f"tasks left out: {few} with fewer than 15 decided judgements, {arcs} with over 15% feedback arcs")
-    raw, pruned = (_number(content["r2"][name]) for name in ("raw", "without_uncertain"))
+    raw, pruned = (number(content["r2"][name]) for name in ("raw", "without_uncertain"))
     typer.echo(f"McFadden's R² of the experts' ranking: {raw}, without uncertain pairs {pruned}")
     if content["r2"]["problem"]:
         typer.echo(f"R² is not defined: {content['r2']['problem']}")

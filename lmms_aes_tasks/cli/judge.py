@@ -91,6 +91,7 @@ def _summary(
     """What `--json` prints; `run.lines` holds all lines of the cases asked for."""
     from dataclasses import asdict
 
+    from lmms_aes_tasks.cli.tables import bootstrap_json
     from lmms_aes_tasks.critiquecanvas.judge import alias_means, verdicts_of
     from lmms_aes_tasks.utils.ratings import judge_scores
 
@@ -115,12 +116,7 @@ def _summary(
         "positions": {alias: {"mean": mean, "n": n} for alias, (mean, n) in alias_means(lines).items()},
         "calls": run.calls,
         **counts,
-        "interval": {
-            "method": "percentile bootstrap over cases",
-            "level": 0.95,
-            "resamples": resamples,
-            "seed": settings.seed,
-        },
+        "interval": bootstrap_json("cases", resamples, settings.seed),
     }
 
 
@@ -192,7 +188,7 @@ def _run(
 
 
 def _print_summary(shape: Mapping[str, Any]) -> None:
-    from lmms_aes_tasks.cli.tables import console, table
+    from lmms_aes_tasks.cli.tables import console, decimals, interval_text, table
     from lmms_aes_tasks.utils.ratings import CRITERIA
 
     out = console()
@@ -200,16 +196,16 @@ def _print_summary(shape: Mapping[str, Any]) -> None:
     rows = [
         (
             name,
-            f"{own['score']:.2f}",
-            f"[{own['interval']['low']:.2f}, {own['interval']['high']:.2f}]" if own["interval"] else "–",
-            *(f"{own['criteria'][criterion]:.2f}" for criterion in CRITERIA),
+            decimals(own["score"]),
+            interval_text(own["interval"]["low"], own["interval"]["high"], decimals) if own["interval"] else "–",
+            *(decimals(own["criteria"][criterion]) for criterion in CRITERIA),
             str(own["n"]),
         )
         for name, own in shape["models"].items()
     ]
     heads = ["model", "MLLMScore", "95% interval", *(name.replace("_", " ") for name in CRITERIA), "n"]
     out.print(table(f"CritiqueCanvas, 1 to 5, judged by {shape['judge']}", heads, rows))
-    positions = [(alias, f"{own['mean']:.2f}", str(own["n"])) for alias, own in shape["positions"].items()]
+    positions = [(alias, decimals(own["mean"]), str(own["n"])) for alias, own in shape["positions"].items()]
     out.print(table("Overall quality by position", ["alias", "mean", "n"], positions))
     typer.echo(
         f"{cases['asked_for']} cases asked for: {cases['judged']} judged, {cases['verdict_not_read']} verdict not "

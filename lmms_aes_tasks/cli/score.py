@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -74,6 +74,26 @@ def _cases(read: Sequence[Prediction], data: Path | None, path: Path) -> tuple[_
     return cases, "the data"
 
 
+def _print(content: Mapping[str, Any], rules: collections.Counter[str], title: str) -> None:
+    from lmms_aes_tasks.cli.tables import console, interval_text, percent, table
+
+    rows = [
+        (name, percent(score["value"]), interval_text(score["low"], score["high"]), str(score["n"]))
+        for name, score in content["metrics"].items()
+    ]
+    out = console()
+    out.print(table(f"ContextCanvas: {title}", ["metric (%)", "value", "95% interval", "n"], rows))
+    fired = [(rule, str(count), percent(count / content["n"])) for rule, count in rules.most_common()]
+    out.print(table("Parsing rules", ["rule", "cases", "%"], fired))
+    for name, count in content["prompts"].items():
+        typer.echo(f"prompt {name}: {count} cases")
+    interval = content["interval"]
+    typer.echo(
+        f"gold Yes rate {percent(content['gold_yes_rate'])}%; gold labels from {content['gold_from']}; "
+        f"{interval['resamples']} resamples, seed {interval['seed']}"
+    )
+
+
 @app.command("contextcanvas")
 def contextcanvas(
     predictions: Annotated[Path, typer.Argument(help="JSONL of id and response, or an lmms-eval samples file.")],
@@ -92,6 +112,7 @@ def contextcanvas(
     seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")] = 0,
 ) -> None:
     """Accuracy, Macro-F1, Yes rate, F1 per class, parse rate, with 95% intervals and the parsing rules that fired."""
+    from lmms_aes_tasks.cli.tables import bootstrap_json, score_json
     from lmms_aes_tasks.contextcanvas.task import decide, prompt_name
     from lmms_aes_tasks.predictions import check_ids, read_predictions
     from lmms_aes_tasks.utils.answers import PARSER_VERSION
@@ -107,57 +128,21 @@ def contextcanvas(
     prompts = collections.Counter(prompt_name(item.prompt) for item in read if item.prompt is not None)
     two_option = [decision for decision in decisions if len(decision.options) == 2]
     gold_yes = sum(decision.gold == "A" for decision in two_option) / len(two_option) if two_option else None
+    content = {
+        "benchmark": "contextcanvas",
+        "n": len(decisions),
+        "metrics": {name: score_json(score) for name, score in scores.items()},
+        "rules": dict(sorted(rules.items())),
+        "gold_yes_rate": gold_yes,
+        "gold_from": gold_from,
+        "parser": PARSER_VERSION,
+        "prompts": dict(prompts),
+        "interval": bootstrap_json("cases", resamples, seed),
+    }
     if as_json:
-        metrics = {
-            name: {
-                "value": score.value,
-                "low": score.interval.low if score.interval else None,
-                "high": score.interval.high if score.interval else None,
-                "n": score.n,
-            }
-            for name, score in scores.items()
-        }
-        content = {
-            "benchmark": "contextcanvas",
-            "n": len(decisions),
-            "metrics": metrics,
-            "rules": dict(sorted(rules.items())),
-            "gold_yes_rate": gold_yes,
-            "gold_from": gold_from,
-            "parser": PARSER_VERSION,
-            "prompts": dict(prompts),
-            "interval": {
-                "method": "percentile bootstrap over cases",
-                "level": 0.95,
-                "resamples": resamples,
-                "seed": seed,
-            },
-        }
         typer.echo(json.dumps(content, allow_nan=False))
-        return
-    from lmms_aes_tasks.cli.tables import console, percent, table
-
-    rows = [
-        (
-            name,
-            percent(score.value),
-            f"[{percent(score.interval.low)}, {percent(score.interval.high)}]" if score.interval else "–",
-            str(score.n),
-        )
-        for name, score in scores.items()
-    ]
-    out = console()
-    out.print(table(f"ContextCanvas: {predictions.name}", ["metric (%)", "value", "95% interval", "n"], rows))
-    out.print(
-        table(
-            "Parsing rules",
-            ["rule", "cases", "%"],
-            [(rule, str(count), percent(count / len(decisions))) for rule, count in rules.most_common()],
-        )
-    )
-    for name, count in prompts.items():
-        typer.echo(f"prompt {name}: {count} cases")
-    typer.echo(f"gold Yes rate {percent(gold_yes)}%; gold labels from {gold_from}; {resamples} resamples, seed {seed}")
+    else:
+        _print(content, rules, predictions.name)
 
 
 app.command("critiquecanvas")(critiquecanvas.critiquecanvas)

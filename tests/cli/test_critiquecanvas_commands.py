@@ -172,17 +172,18 @@ def test_two_models_in_pairs(data: Path, predictions: Path, tmp_path: Path) -> N
     content = scored(predictions, "--data", data, "--compare", other, "--metrics", "lexical,style")
     differences = content["differences"]
     for name in ("bleu", "rouge_l", "avg_length", "density"):
-        gap = content["metrics"][name]["value"] - content["second"]["metrics"][name]["value"]
+        gap = content["second"]["metrics"][name]["value"] - content["metrics"][name]["value"]
         assert differences[name]["value"] == pytest.approx(gap, abs=1e-12)
         assert differences[name]["low"] <= differences[name]["value"] <= differences[name]["high"]
-    assert (differences["rouge_l"]["better"], differences["rouge_l"]["worse"]) == (0, N)
+    assert content["difference"] == "second minus first"
+    assert (differences["rouge_l"]["better"], differences["rouge_l"]["worse"]) == (N, 0)
     assert differences["bleu"]["better"] is None
     same = scored(predictions, "--data", data, "--compare", predictions, "--metrics", "rouge_l")["differences"][
         "rouge_l"
     ]
     assert (same["value"], same["low"], same["high"], same["better"], same["worse"]) == (0, 0, 0, 0, 0)
     table = call("score", "critiquecanvas", predictions, "--data", data, "--compare", other, "--metrics", "rouge_l")
-    assert "mine.jsonl minus other.jsonl" in table.output
+    assert "second minus first: other.jsonl minus mine.jsonl" in table.output
 
 
 def test_it_draws(data: Path, predictions: Path, tmp_path: Path) -> None:
