@@ -23,7 +23,7 @@ def check_files(card: SourceCard, data: Path | None, as_json: bool) -> None:
     Raises:
         SourceError: Files are missing or damaged, after all has been printed.
     """
-    from lmms_aes_tasks.cli.tables import console, table
+    from lmms_aes_tasks.cli.tables import console, decimals, table
     from lmms_aes_tasks.fineartbench.files import Mode, image_problems, join_pairs, root_folder
     from lmms_aes_tasks.fineartbench.task import count_files
     from lmms_aes_tasks.records import SourceError, bulleted
@@ -38,11 +38,8 @@ def check_files(card: SourceCard, data: Path | None, as_json: bool) -> None:
         typer.echo(json.dumps(content | {"missing": missing, "damaged": damaged}))
     else:
         out = console()
-        rows = [
-            (name, f"{value:.0f}", f"{card.expected[name]:.0f}" if name in card.expected else "–")
-            for name, value in counts.items()
-            if value is not None
-        ]
+        counted = {name: value for name, value in counts.items() if value is not None}
+        rows = [(name, decimals(value, 0), decimals(card.expected.get(name), 0)) for name, value in counted.items()]
         out.print(table(f"{card.title}: {root}", ["count", "here", "published"], rows))
         names = sorted({name for own in missing.values() for name in own})
         lacking = [(name, *(str(missing[mode].get(name, 0)) for mode in missing)) for name in names]
@@ -341,7 +338,7 @@ def _shown_share(share: Mapping[str, Any]) -> str:
 
 
 def _print(content: Mapping[str, Any], mode: str) -> None:
-    from lmms_aes_tasks.cli.tables import console, number, table
+    from lmms_aes_tasks.cli.tables import console, decimals, number, table
 
     out = console()
     parts = content["splits" if mode == "global" else "groups"]
@@ -366,7 +363,7 @@ def _print(content: Mapping[str, Any], mode: str) -> None:
             table(
                 "Mean ratings",
                 ["method", *names],
-                [(m, *(f"{rankings[n][m]:.2f}" if m in rankings[n] else "–" for n in names)) for m in order],
+                [(m, *(decimals(rankings[n].get(m)) for n in names)) for m in order],
             )
         )
     if content["by_attribute"]:
