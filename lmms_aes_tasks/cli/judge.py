@@ -60,17 +60,14 @@ def _named_files(values: Sequence[str]) -> dict[str, Path]:
     return found
 
 
-def _card(benchmark: str, data: Path | None) -> SourceCard:
-    """The card of the benchmark; a folder that is named needs none."""
+def _card(benchmark: str) -> SourceCard:
     from lmms_aes_tasks.predictions import PredictionError
-    from lmms_aes_tasks.sources import SourceCard, read_card
+    from lmms_aes_tasks.sources import read_card
 
     names = ("critiquecanvas", "critiquecanvas_demo")
     if benchmark not in names:
         raise PredictionError(f"--benchmark is {benchmark!r}: use {' or '.join(names)}")
-    if data is None:
-        return read_card(benchmark)
-    return SourceCard(benchmark, "lmms_aes_tasks.critiquecanvas", "CritiqueCanvas", licence="", where="")
+    return read_card(benchmark)
 
 
 def _responses(files: Mapping[str, Path], known: set[str]) -> dict[str, dict[str, str]]:
@@ -180,10 +177,12 @@ def _run(
             settings,
             send,
             write,
-            concurrency=endpoint.concurrency,
-            budget=logic.Budget(endpoint.max_calls),
-            hide=lambda text: logic.hide_key(text, endpoint.key),
-            advance=bar.update,
+            logic.RunOptions(
+                concurrency=endpoint.concurrency,
+                budget=endpoint.max_calls,
+                hide=lambda text: logic.hide_key(text, endpoint.key),
+                advance=bar.update,
+            ),
         )
 
 
@@ -263,7 +262,7 @@ def critiques(
     files = _named_files(model)
     if not judge.strip():
         raise PredictionError("--judge is empty: give the judge's model name at the endpoint")
-    card = _card(benchmark, data)
+    card = _card(benchmark)
     settings = logic.JudgeSettings(
         judge.strip(), seed, logic.judge_prompt(prompt_file), image_fit.value, response_format.value
     )
