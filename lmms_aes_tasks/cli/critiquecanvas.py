@@ -129,6 +129,7 @@ def _content(scored: Scored, metrics: Sequence[str], resamples: int, seed: int) 
     from lmms_aes_tasks.cli.tables import bootstrap_json
     from lmms_aes_tasks.critiquecanvas.items import lexicon
     from lmms_aes_tasks.critiquecanvas.scoring import computed
+    from lmms_aes_tasks.utils.critique_style import unread_texts
     from lmms_aes_tasks.utils.dimensions import triggers
 
     there = computed(scored, metrics)
@@ -139,6 +140,7 @@ def _content(scored: Scored, metrics: Sequence[str], resamples: int, seed: int) 
         "by_domain": {domain: _group(_of_domain(scored, domain), there, 0, seed) for domain in domains},
         "not_computed": dict(scored.missing),
         "problems": list(scored.problems),
+        "unread": unread_texts([item.style for item in scored.items]),
         "encoders": dict(scored.encoders),
         "triggers": triggers().version,
         "wordnet": lexicon().version,
@@ -182,6 +184,8 @@ def _print(content: Mapping[str, Any], title: str) -> None:
         typer.echo(f"{name} is not computed: {reason}")
     for problem in content["problems"]:
         typer.echo(f"left out of clip_cos: {problem}")
+    for text in content["unread"]:
+        typer.echo(f"warning: {text}")
     for name, encoder in content["encoders"].items():
         typer.echo(f"{name} by {encoder}")
     interval = content["interval"]

@@ -112,7 +112,7 @@ def item_of_record(record: Mapping[str, Any]) -> CritiqueItem:
         counts = (record["words"], record["reference_words"], *mentions.values())
         focus = tuple(str(name) for name in record["focus"])
         values = (record["rouge_l"], record["meteor"])
-        flags = (record["empty"], record["truncated"])
+        flags = (record["empty"], record["truncated"], record["other_script"])
         bleu = BleuStatistics.from_list(record["bleu"])
         own_id, domain = record["id"], record["domain"]
     except (KeyError, TypeError) as error:
@@ -127,6 +127,6 @@ def item_of_record(record: Mapping[str, Any]) -> CritiqueItem:
     if any(isinstance(v, bool) or not isinstance(v, (int, float)) or not 0 <= v <= 1 for v in values):
         raise ValueError(f"rouge_l and meteor are {values!r}: give numbers from 0 to 1")
     if not all(isinstance(flag, bool) for flag in flags):
-        raise ValueError(f"empty and truncated are {flags!r}: give true or false")
+        raise ValueError(f"empty, truncated and other_script are {flags!r}: give true or false")
     style = CritiqueStyle(counts[0], counts[1], mentions, focus, *flags)
     return CritiqueItem(own_id, domain, LexicalScores(bleu, float(values[0]), float(values[1])), style)

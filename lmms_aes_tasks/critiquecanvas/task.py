@@ -27,7 +27,7 @@ from lmms_aes_tasks.critiquecanvas.items import (
 from lmms_aes_tasks.records import IMAGES_COLUMN, Field, RecordSchema, as_list
 from lmms_aes_tasks.settings import read_settings
 from lmms_aes_tasks.utils.aggregations import aggregation
-from lmms_aes_tasks.utils.critique_style import style_statistic
+from lmms_aes_tasks.utils.critique_style import style_statistic, unread_texts
 from lmms_aes_tasks.utils.images import Fit, fit_image, load_image
 from lmms_aes_tasks.utils.sums import mean_items, ratio, score_of_sums
 from lmms_aes_tasks.utils.text_metrics import corpus_bleu
@@ -296,6 +296,18 @@ aggregate_prompt_align = _aggregation(
 )
 aggregate_empty_rate = _aggregation("empty_rate", "Share of empty critiques.")
 aggregate_truncated_rate = _aggregation("truncated_rate", "Share of critiques that break off without a sentence mark.")
+
+
+def aggregate_wordless_rate(items: Iterable[CritiqueItem]) -> float | None:
+    """Share of critiques with text and no word of any script, said aloud, as are critiques in other scripts."""
+    found = list(items)
+    said = unread_texts([item.style for item in found])
+    if said:
+        from loguru import logger
+
+        for text in said:
+            logger.warning(f"critiquecanvas: {text}")
+    return lexical_or_style(found, "wordless_rate")
 
 
 def _embedded(metric: str, meaning: str) -> Callable[[Iterable[CritiqueText]], float | str]:

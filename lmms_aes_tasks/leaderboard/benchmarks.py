@@ -230,7 +230,7 @@ class _ContextCanvas:
 _BETTER: Mapping[str, bool | None] = {
     **dict.fromkeys((*critiquecanvas.LEXICAL_METRICS, *critiquecanvas.EMBEDDING_METRICS, "prompt_align"), True),
     **dict.fromkeys(("avg_length", "len_ref", "dim_hits", "density"), None),
-    **dict.fromkeys(("empty_rate", "truncated_rate"), False),
+    **dict.fromkeys(("empty_rate", "truncated_rate", "wordless_rate"), False),
 }
 _UNITS: Mapping[str, Unit] = {
     "avg_length": "words",
@@ -295,7 +295,7 @@ class _CritiqueCanvas:
         made = {}
         for name in computed(scored):
             score, better = metric_score(scored, name, RESAMPLES, SEED), _BETTER[name]
-            if name in {"prompt_align", "empty_rate", "truncated_rate"}:
+            if name in {"prompt_align", "empty_rate", "truncated_rate", "wordless_rate"}:
                 made[name] = _share(score.value, score.n, score.interval, better)
             else:
                 each = [(item.id, _critique_value(item, name)) for item in items]

@@ -119,6 +119,7 @@ METRIC_TEXT: dict[str, tuple[str, str]] = {
     "prompt_align": ("Prompt align", "share of focused prompts whose every dimension is addressed"),
     "empty_rate": ("Empty", "share of empty critiques"),
     "truncated_rate": ("Truncated", "share of critiques cut off"),
+    "wordless_rate": ("Wordless", "share of critiques with text and no word"),
     "order_flip_rate": ("Order flips", "share of sets whose chosen image changes with the order"),
     "position_p": ("Position p", "p of the hypothesis that the model chooses every position alike (chi-square)"),
     "share": ("Share", "share of answers that were read"),

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lmms_aes_tasks.utils.dimensions import DIMENSIONS, focus, mentions, words
+from lmms_aes_tasks.utils.dimensions import DIMENSIONS, focus, mentions, without_markers, words
+from lmms_aes_tasks.utils.scripts import other_words
 from lmms_aes_tasks.utils.sums import Floats, ratio, score_of_sums
 
 _CLOSED = re.compile(r"[.!?…。！？؟।۔]['\"”’»)\]*_`~\s]*\Z")
@@ -21,6 +22,7 @@ STYLE_METRICS = (
     "prompt_align",
     "empty_rate",
     "truncated_rate",
+    "wordless_rate",
 )
 """Names of the style statistics that are one number."""
 PARTIAL_METRICS = ("prompt_align",)
@@ -32,12 +34,13 @@ class CritiqueStyle:
     """One critique, counted.
 
     Attributes:
-        words: Words of the critique.
+        words: Words of the critique, of any script.
         reference_words: Words of its reference.
         mentions: Matched triggers by dimension, of the dimensions that it addresses.
         focus: Dimensions that the instruction names.
         empty: Whether there is no text.
         truncated: Whether it breaks off: there is text, and it does not end with a sentence mark (our reading).
+        other_script: Whether it has words, and none in the letters a to z: the trigger lists cannot read it.
     """
 
     words: int
@@ -46,6 +49,12 @@ class CritiqueStyle:
     focus: tuple[str, ...]
     empty: bool
     truncated: bool
+    other_script: bool = False
+
+    @property
+    def wordless(self) -> bool:
+        """Whether there is text, and no word of any script in it: signs, numbers, emoji."""
+        return not self.empty and not self.words
 
 
 def breaks_off(text: str) -> bool:
@@ -68,13 +77,15 @@ def critique_style(prediction: str, reference: str, instruction: str) -> Critiqu
         reference: The reference.
         instruction: What the model was asked; few-shot examples in it are not looked at.
     """
+    english, others = len(words(prediction)), len(other_words(without_markers(prediction)))
     return CritiqueStyle(
-        words=len(words(prediction)),
-        reference_words=len(words(reference)),
+        words=english + others,
+        reference_words=len(words(reference)) + len(other_words(without_markers(reference))),
         mentions=mentions(prediction),
         focus=focus(instruction),
         empty=not prediction.strip(),
         truncated=breaks_off(prediction),
+        other_script=others > 0 and not english,
     )
 
 
@@ -86,6 +97,7 @@ _STATISTICS: Mapping[str, tuple[Callable[[CritiqueStyle], float], Callable[[Crit
     "prompt_align": (lambda style: _aligned(style), lambda style: bool(style.focus), 1),
     "empty_rate": (lambda style: style.empty, lambda style: 1, 1),
     "truncated_rate": (lambda style: style.truncated, lambda style: 1, 1),
+    "wordless_rate": (lambda style: style.wordless, lambda style: 1, 1),
 }
 """Each statistic is a scale times a sum over critiques divided by another."""
 
@@ -117,6 +129,23 @@ def style_statistic(styles: Sequence[CritiqueStyle], statistic: str) -> float | 
         ValueError: The statistic is unknown.
     """
     return score_of_sums(style_sums(styles, statistic), ratio).value
+
+
+def unread_texts(styles: Sequence[CritiqueStyle]) -> list[str]:
+    """What to say of critiques that the metrics cannot read as they read English; nothing without such."""
+    n = len(styles)
+    wordless, others = sum(style.wordless for style in styles), sum(style.other_script for style in styles)
+    said = []
+    if wordless:
+        said.append(
+            f"{wordless} of {n} critiques have text and no word in it: they score 0 in ROUGE-L and have no length"
+        )
+    if others:
+        said.append(
+            f"{others} of {n} critiques have no word in the letters a to z: the trigger lists are English, so these "
+            "address no dimension, whatever they say"
+        )
+    return said
 
 
 @dataclass(frozen=True)

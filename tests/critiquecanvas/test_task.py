@@ -298,7 +298,7 @@ def test_reasoning_is_not_scored() -> None:
         ({"words": -1}, "word and trigger counts are"),
         ({"mentions": {"Taste": 1}}, "unknown dimension Taste: use Content"),
         ({"mentions": {"Color": 1.5}}, "word and trigger counts are"),
-        ({"empty": 0}, "empty and truncated are"),
+        ({"empty": 0}, "empty, truncated and other_script are"),
         ({"bleu": [1]}, "BLEU statistics are"),
         ({"id": 3}, "id is 3 and domain 'painting': give texts"),
     ],

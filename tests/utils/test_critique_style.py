@@ -15,6 +15,7 @@ from lmms_aes_tasks.utils.critique_style import (
     prompt_kinds,
     style_statistic,
     style_sums,
+    unread_texts,
 )
 
 PUBLISHED = json.loads((Path(__file__).parents[2] / "lmms_aes_tasks/critiquecanvas/published.json").read_text("utf-8"))
@@ -80,6 +81,39 @@ def test_sums_give_the_statistics() -> None:
         assert numerator / denominator == style_statistic(styles, name)
     with pytest.raises(ValueError, match="unknown statistic 'words': use one of avg_length"):
         style_sums(styles, "words")
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "wordless", "other_script"),
+    [
+        ("Soft light.", 2, False, False),
+        ("光线柔和。", 4, False, True),  # a character is a word where there are no spaces
+        ("Мягкий **свет**.", 2, False, True),
+        ("ضوء ناعم", 2, False, True),
+        ("แสง", 3, False, True),
+        ("Soft 光", 2, False, False),
+        ("café", 1, False, False),  # caf, as the paper counts
+        ("don\u02bct 5 µ", 2, False, False),  # don, t
+        ("🎨 12 !", 0, True, False),
+        ("", 0, False, False),
+        (" \n", 0, False, False),
+    ],
+)
+def test_words_of_any_script(text: str, words: int, wordless: bool, other_script: bool) -> None:
+    style = critique_style(text, text, "Critique this.")
+    assert (style.words, style.reference_words) == (words, words)
+    assert (style.wordless, style.other_script) == (wordless, other_script)
+
+
+def test_texts_that_cannot_be_read_are_counted_and_said() -> None:
+    texts = ["Soft light.", "", "🎨", "!!!", "光线柔和。"]
+    styles = [critique_style(text, "a", "Critique this.") for text in texts]
+    assert style_statistic(styles, "wordless_rate") == 2 / 5
+    first, second = unread_texts(styles)
+    assert first.startswith("2 of 5 critiques have text and no word in it")
+    assert second.startswith("1 of 5 critiques have no word in the letters a to z: the trigger lists are English")
+    assert unread_texts(styles[:2]) == []
+    assert style_statistic([], "wordless_rate") is None
 
 
 @pytest.mark.parametrize(
