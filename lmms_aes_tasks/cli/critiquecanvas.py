@@ -36,15 +36,21 @@ def _data_file(data: Path | None) -> Path | None:
 
 
 def _case_of_sample(item: Prediction, path: Path) -> Case:
+    from lmms_aes_tasks.critiquecanvas.items import focus_of_record
     from lmms_aes_tasks.critiquecanvas.scoring import Case
     from lmms_aes_tasks.predictions import PredictionError
 
-    if item.target is None or item.prompt is None or item.record is None or "rouge_l" not in item.record:
+    if item.target is None or item.record is None or "rouge_l" not in item.record:
         raise PredictionError(
             f"{path}: {item.id} brings no reference and instruction. Give --data, set ${DATA_ENV}, or give a samples "
             "file of critiquecanvas."
         )
-    return Case(item.id, str(item.record.get("domain", "")), item.prompt, item.target)
+    try:
+        focus = focus_of_record(item.record)
+    except ValueError as error:
+        raise PredictionError(f"{path}: the record of {item.id}: {error}. Give --data, or run again.") from None
+    # not the prompt in the instruction's place: it has the texts of pre_prompt and post_prompt around it
+    return Case(item.id, str(item.record.get("domain", "")), "", item.target, focus=focus)
 
 
 def _differing(cases: Mapping[str, Case], own: Mapping[str, Case], path: Path) -> None:

@@ -187,7 +187,7 @@ def clip_encoder(name: str, device: str) -> ClipEncoder:
 def _loaded(name: str, load: Callable[[], _Encoder]) -> _Encoder:
     try:
         return load()
-    except (OSError, ValueError, KeyError, RuntimeError, FileNotFoundError) as error:
+    except (OSError, ValueError, KeyError, RuntimeError, ImportError, AttributeError, TypeError) as error:
         reason = f"{type(error).__name__}: {error}".splitlines()[0]
         raise EncoderError(f"{name}: cannot be loaded ({reason}). Is it a model of the right kind?") from None
 

@@ -77,14 +77,32 @@ def critique_text(response: str) -> str:
     return strip_reasoning(well_formed(response)).strip()
 
 
+def score_text(
+    critique_id: str, domain: str, text: str, reference: str, instruction: str, words: Lexicon
+) -> CritiqueItem:
+    """Lexical values and style of one critique as `critique_text` gives it."""
+    return CritiqueItem(
+        critique_id, domain, lexical_scores(text, reference, words), critique_style(text, reference, instruction)
+    )
+
+
 def score_critique(
     critique_id: str, domain: str, response: str, reference: str, instruction: str, words: Lexicon
 ) -> CritiqueItem:
     """Lexical values and style of one response: the one path of harness, offline scorer and verifier."""
-    text = critique_text(response)
-    return CritiqueItem(
-        critique_id, domain, lexical_scores(text, reference, words), critique_style(text, reference, instruction)
-    )
+    return score_text(critique_id, domain, critique_text(response), reference, instruction, words)
+
+
+def focus_of_record(record: Mapping[str, Any]) -> tuple[str, ...]:
+    """The dimensions that a record's instruction names.
+
+    Raises:
+        ValueError: There are none given, or one is unknown.
+    """
+    names = record.get("focus")
+    if not isinstance(names, list) or not all(isinstance(name, str) and name in DIMENSIONS for name in names):
+        raise ValueError(f"focus is {names!r}: give a list of {', '.join(DIMENSIONS)}")
+    return tuple(names)
 
 
 def record_of(item: CritiqueItem) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from lmms_aes_tasks.board.schema import Metric
 from lmms_aes_tasks.critiquecanvas.items import EMBEDDING_METRICS
 from lmms_aes_tasks.leaderboard.data import data_file
 from lmms_aes_tasks.leaderboard.tasks import Task
+from lmms_aes_tasks.utils.embeddings import mean_value
 
 DIGITS = 6
 """Decimals of a value in a record: encoders agree to fewer across machines."""
@@ -118,8 +119,7 @@ def values_of_record(record: Mapping[str, Any]) -> dict[str, float]:
 
 def mean_metric(values: Mapping[str, float]) -> Metric:
     """The mean of a metric's values by id."""
-    mean = math.fsum(values.values()) / len(values)
-    return Metric(value=mean, n=len(values), per_item_sha256=per_item_sha256(values.items()))
+    return Metric(value=mean_value(values.values()), n=len(values), per_item_sha256=per_item_sha256(values.items()))
 
 
 def differences(metric: str, given: Mapping[str, float], ours: Mapping[str, float]) -> Sequence[tuple[str, str]]:

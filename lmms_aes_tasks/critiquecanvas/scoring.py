@@ -7,7 +7,7 @@ import multiprocessing
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from lmms_aes_tasks.critiquecanvas.items import (
 from lmms_aes_tasks.critiquecanvas.task import SCHEMA
 from lmms_aes_tasks.records import IMAGES_COLUMN, Import, canonical_rows, file_stream, image_bytes, is_canonical
 from lmms_aes_tasks.utils.critique_style import PARTIAL_METRICS, STYLE_METRICS, style_sums
-from lmms_aes_tasks.utils.embeddings import Progress
+from lmms_aes_tasks.utils.embeddings import Progress, mean_value
 from lmms_aes_tasks.utils.sums import (
     Floats,
     Statistic,
@@ -38,6 +38,7 @@ from lmms_aes_tasks.utils.sums import (
     score_of_sums,
 )
 from lmms_aes_tasks.utils.text_metrics import MAX_ORDER
+from lmms_aes_tasks.utils.wordnet import Lexicon
 
 _CHUNK = 50
 """Critiques that a process gets at once."""
@@ -57,9 +58,10 @@ class Case:
     Attributes:
         id: Id of the record.
         domain: Its domain; empty when it names none.
-        instruction: What the model was asked.
+        instruction: The record's; empty where only its focus is known.
         reference: The reference.
         image: Gives the image file's content; None where it is not at hand.
+        focus: Dimensions that the instruction names, where a run says so; read from the instruction when None.
     """
 
     id: str
@@ -67,6 +69,7 @@ class Case:
     instruction: str
     reference: str
     image: Callable[[], bytes] | None = None
+    focus: tuple[str, ...] | None = None
 
 
 class _ParquetImages:
@@ -123,16 +126,14 @@ def read_cases(path: Path) -> dict[str, Case]:
 # -- Lexical values in processes --------------------------------------------------------------------------------------
 
 
+def _score_case(case: Case, response: str, words: Lexicon) -> CritiqueItem:
+    item = score_critique(case.id, case.domain, response, case.reference, case.instruction, words)
+    return item if case.focus is None else replace(item, style=replace(item.style, focus=case.focus))
+
+
 def _score(chunk: Sequence[tuple[Case, str]]) -> list[CritiqueItem]:
     words = lexicon()
-    return [
-        score_critique(case.id, case.domain, response, case.reference, case.instruction, words)
-        for case, response in chunk
-    ]
-
-
-def _without_image(case: Case) -> Case:
-    return Case(case.id, case.domain, case.instruction, case.reference)
+    return [_score_case(case, response, words) for case, response in chunk]
 
 
 def score_critiques(
@@ -148,7 +149,7 @@ def score_critiques(
     Raises:
         WordNetError: WordNet is missing.
     """
-    plain = [(_without_image(case), response) for case, response in answered]
+    plain = [(replace(case, image=None), response) for case, response in answered]
     chunks = [plain[start : start + _CHUNK] for start in range(0, len(plain), _CHUNK)]
     count = min(processes or os.cpu_count() or 1, len(chunks))
     found: list[CritiqueItem] = []
@@ -232,7 +233,11 @@ def metric_score(scored: Scored, metric: str, resamples: int = 0, seed: int = 0)
         ValueError: The metric is unknown or was not computed.
     """
     items, statistic = items_of_metric(scored, metric)
-    return score_of_sums(items[_entering(items, metric)], statistic, resamples, seed)
+    entering = items[_entering(items, metric)]
+    score = score_of_sums(entering, statistic, resamples, seed)
+    if metric in EMBEDDING_METRICS and score.n:
+        return replace(score, value=mean_value(entering[:, 0]))
+    return score
 
 
 @dataclass(frozen=True)
@@ -336,8 +341,8 @@ def score_model(
     from lmms_aes_tasks.critiquecanvas.items import critique_text
 
     items = score_critiques(answered, processes, Progress(shown, "lexical"))
-    texts = [(case, critique_text(response)) for case, response in answered]
     wanted = [name for name in EMBEDDING_METRICS if name in metrics]
+    texts = [(case, critique_text(response)) for case, response in answered] if wanted else []
     values, encoders, missing, problems = embed_all(texts, wanted, shown)
     ordered = tuple(sorted(items, key=lambda item: item.id))
     embedded = {

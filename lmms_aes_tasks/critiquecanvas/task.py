@@ -22,7 +22,7 @@ from lmms_aes_tasks.critiquecanvas.items import (
     critique_text,
     lexicon,
     record_of,
-    score_critique,
+    score_text,
 )
 from lmms_aes_tasks.records import IMAGES_COLUMN, Field, RecordSchema, as_list
 from lmms_aes_tasks.settings import read_settings
@@ -257,12 +257,10 @@ def process_results(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str,
         `record` (readable, enough for every metric that needs no encoder), and an item under every metric's name.
     """
     response = results[0] if results and isinstance(results[0], str) else ""
-    critique_id, source = str(doc["id"]), str(doc["source"])
-    item = score_critique(
-        critique_id, str(doc["domain"]), response, str(doc["reference"]), str(doc["instruction"]), lexicon()
-    )
-    text = CritiqueText(critique_id, source, critique_text(response), str(doc["reference"]))
-    by_metric = {name: text if name in EMBEDDING_METRICS else item for name in METRICS}
+    critique_id, reference, text = str(doc["id"]), str(doc["reference"]), critique_text(response)
+    item = score_text(critique_id, str(doc["domain"]), text, reference, str(doc["instruction"]), lexicon())
+    for_encoders = CritiqueText(critique_id, str(doc["source"]), text, reference)
+    by_metric = {name: for_encoders if name in EMBEDDING_METRICS else item for name in METRICS}
     return {"record": record_of(item), **by_metric}
 
 

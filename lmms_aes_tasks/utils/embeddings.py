@@ -7,6 +7,7 @@ what else is in a batch, up to floating-point rounding (about 1e-7).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -235,6 +236,12 @@ def bert_f1(prediction: Array, reference: Array) -> float:
     precision = float(np.average(similarity.max(axis=1), weights=weights))
     recall = float(np.average(similarity.max(axis=0), weights=wanted))
     return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+
+
+def mean_value(values: Iterable[float]) -> float:
+    """Mean of items' values, of at least one: summed without rounding, so that no order and no grouping changes it."""
+    numbers = [float(value) for value in values]
+    return math.fsum(numbers) / len(numbers)
 
 
 def cosine(first: Array, second: Array) -> float:
