@@ -14,19 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from lmms_aes_tasks import sources
-from lmms_aes_tasks.utils.embeddings import (
-    BertEncoder,
-    ClipEncoder,
-    EncoderError,
-    Progress,
-    SentenceEncoder,
-    bert_f1,
-    cosine,
-    device_in_use,
-    image_values,
-    keep_images,
-    text_values,
-)
+from lmms_aes_tasks.utils.embedding_values import Progress, bert_f1, cosine, image_values, keep_images, text_values
+from lmms_aes_tasks.utils.embeddings import BertEncoder, ClipEncoder, EncoderError, SentenceEncoder, device_in_use
 from lmms_aes_tasks.utils.images import ImageError, load_image
 from lmms_aes_tasks.utils.vector_store import VectorStore
 

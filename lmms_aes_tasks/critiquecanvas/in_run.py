@@ -19,7 +19,7 @@ from lmms_aes_tasks.critiquecanvas.encoders import (
 )
 from lmms_aes_tasks.critiquecanvas.items import CritiqueText
 from lmms_aes_tasks.records import IMAGES_COLUMN
-from lmms_aes_tasks.utils.embeddings import mean_value
+from lmms_aes_tasks.utils.embedding_values import mean_value
 
 NOT_COMPUTED = "not computed"
 

@@ -17,7 +17,7 @@ from lmms_aes_tasks.board.schema import Metric
 from lmms_aes_tasks.critiquecanvas.items import EMBEDDING_METRICS
 from lmms_aes_tasks.leaderboard.data import data_file
 from lmms_aes_tasks.leaderboard.tasks import Task
-from lmms_aes_tasks.utils.embeddings import mean_value
+from lmms_aes_tasks.utils.embedding_values import mean_value
 
 DIGITS = 6
 """Decimals of a value in a record: encoders agree to fewer across machines."""

@@ -25,7 +25,7 @@ from lmms_aes_tasks.critiquecanvas.items import (
 from lmms_aes_tasks.critiquecanvas.task import SCHEMA
 from lmms_aes_tasks.records import IMAGES_COLUMN, Import, canonical_rows, file_stream, image_bytes, is_canonical
 from lmms_aes_tasks.utils.critique_style import PARTIAL_METRICS, STYLE_METRICS, style_sums
-from lmms_aes_tasks.utils.embeddings import Progress, mean_value
+from lmms_aes_tasks.utils.embedding_values import Progress, mean_value
 from lmms_aes_tasks.utils.sums import (
     Floats,
     Statistic,
