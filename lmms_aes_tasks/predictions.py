@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import collections
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -81,6 +81,21 @@ def _prediction(item: Any, where: str) -> Prediction:
     return Prediction(str(item["id"]), response)
 
 
+def limited_lines(path: Path, limit: int, question: str) -> Iterator[tuple[int, bytes]]:
+    """Lines of a file by their number from 1, none longer than a limit, so that no file fills the memory.
+
+    Raises:
+        PredictionError: A line is longer; the message ends in the question.
+    """
+    with path.open("rb") as lines:
+        number = 0
+        while line := lines.readline(limit + 1):
+            number += 1
+            if len(line) > limit:
+                raise PredictionError(f"{path}, line {number}: longer than {limit} bytes. {question}")
+            yield number, line
+
+
 def read_predictions(path: Path) -> list[Prediction]:
     """Read a JSONL of `id` and `response`, or an lmms-eval samples file.
 
@@ -92,20 +107,15 @@ def read_predictions(path: Path) -> list[Prediction]:
     if not path.is_file():
         raise PredictionError(f"{path} is not a file. Name a JSONL file of responses.")
     predictions = []
-    with path.open("rb") as lines:
-        number = 0
-        while line := lines.readline(MAX_LINE_BYTES + 1):
-            number += 1
-            where = f"{path}, line {number}"
-            if len(line) > MAX_LINE_BYTES:
-                raise PredictionError(f"{where}: longer than {MAX_LINE_BYTES} bytes. Is it JSONL?")
-            if not line.strip():
-                continue
-            try:
-                item = json.loads(line)
-            except (ValueError, RecursionError) as error:
-                raise PredictionError(f"{where}: not JSON ({error}). Correct the line.") from None
-            predictions.append(_prediction(item, where))
+    for number, line in limited_lines(path, MAX_LINE_BYTES, "Is it JSONL?"):
+        where = f"{path}, line {number}"
+        if not line.strip():
+            continue
+        try:
+            item = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise PredictionError(f"{where}: not JSON ({error}). Correct the line.") from None
+        predictions.append(_prediction(item, where))
     if not predictions:
         raise PredictionError(f"{path} holds no predictions. Write one JSON object a line.")
     return predictions

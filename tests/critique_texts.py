@@ -47,4 +47,5 @@ def generated_pairs(count: int = 200, seed: int = 0, sentences_each: tuple[int, 
     return pairs
 
 
+OTHER_SCRIPTS = HARD[2:5]
 PAIRS = generated_pairs() + [(hard, REFERENCES[0]) for hard in HARD] + [(text, text) for text in HARD[:-1]]

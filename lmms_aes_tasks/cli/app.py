@@ -9,6 +9,7 @@ import typer
 
 from lmms_aes_tasks import __version__
 from lmms_aes_tasks.cli import analyze, data, doctor, judge, leaderboard, parse, runs, score, tasks_path, tiny_model
+from lmms_aes_tasks.utils.errors import AesError
 
 app = typer.Typer(
     name="lmms-aes",
@@ -32,7 +33,8 @@ def _options(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    pass
+    if _BROKEN is not None:
+        raise _BROKEN
 
 
 app.command("doctor")(doctor.doctor)
@@ -42,6 +44,11 @@ app.command("runs")(runs.runs)
 app.command("tiny-model")(tiny_model.tiny_model)
 app.add_typer(data.app, name="data")
 app.add_typer(score.app, name="score")
+try:
+    score.register()
+    _BROKEN: AesError | None = None
+except AesError as error:  # a package that brings a benchmark by half: said when a command runs, not by a traceback
+    _BROKEN = error
 app.add_typer(analyze.app, name="analyze")
 app.add_typer(judge.app, name="judge")
 app.add_typer(leaderboard.app, name="leaderboard")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,9 +13,8 @@ import typer
 from lmms_aes_tasks.sources import DATA_ENV
 
 if TYPE_CHECKING:
-    from lmms_aes_tasks.critiquecanvas.scoring import Case, Difference, MetricScore, Scored
+    from lmms_aes_tasks.critiquecanvas.scoring import Case, Scored
     from lmms_aes_tasks.predictions import Prediction
-    from lmms_aes_tasks.utils.critique_style import StyleRow
 
 
 def _data_file(data: Path | None) -> Path | None:
@@ -35,15 +35,21 @@ def _data_file(data: Path | None) -> Path | None:
 
 
 def _case_of_sample(item: Prediction, path: Path) -> Case:
+    from lmms_aes_tasks.critiquecanvas.items import focus_of_record
     from lmms_aes_tasks.critiquecanvas.scoring import Case
     from lmms_aes_tasks.predictions import PredictionError
 
-    if item.target is None or item.prompt is None or item.record is None or "rouge_l" not in item.record:
+    if item.target is None or item.record is None or "rouge_l" not in item.record:
         raise PredictionError(
             f"{path}: {item.id} brings no reference and instruction. Give --data, set ${DATA_ENV}, or give a samples "
             "file of critiquecanvas."
         )
-    return Case(item.id, str(item.record.get("domain", "")), item.prompt, item.target)
+    try:
+        focus = focus_of_record(item.record)
+    except ValueError as error:
+        raise PredictionError(f"{path}: the record of {item.id}: {error}. Give --data, or run again.") from None
+    # not the prompt in the instruction's place: it has the texts of pre_prompt and post_prompt around it
+    return Case(item.id, str(item.record.get("domain", "")), "", item.target, focus=focus)
 
 
 def _differing(cases: Mapping[str, Case], own: Mapping[str, Case], path: Path) -> None:
@@ -101,37 +107,22 @@ def _chosen(text: str) -> list[str]:
     return [name for name in METRICS if name in named]
 
 
-def _shape_of(score: MetricScore | Difference) -> dict[str, Any]:
-    from lmms_aes_tasks.critiquecanvas.scoring import finite
+def _group(scored: Scored, metrics: Sequence[str], resamples: int, seed: int) -> dict[str, Any]:
+    from dataclasses import asdict
 
-    return {
-        "value": finite(score.value),
-        "low": finite(score.interval.low) if score.interval else None,
-        "high": finite(score.interval.high) if score.interval else None,
-        "n": score.n,
-    }
-
-
-def _style_of(row: StyleRow, scored: Scored) -> dict[str, Any]:
+    from lmms_aes_tasks.cli.tables import score_json
+    from lmms_aes_tasks.critiquecanvas.scoring import metric_score
+    from lmms_aes_tasks.utils.critique_style import prompt_kinds
     from lmms_aes_tasks.utils.dimensions import DIMENSIONS
 
     n = len(scored.items)
-    shares = {name: sum(name in item.style.mentions for item in scored.items) / n for name in DIMENSIONS} if n else {}
+    styles = [item.style for item in scored.items]
     return {
-        "generic_top3": list(row.generic_top3),
-        "n_focused": row.n_focused,
-        "n_generic": row.n_generic,
-        "dimensions": shares,
+        "n": n,
+        "metrics": {name: score_json(metric_score(scored, name, resamples, seed)) for name in metrics},
+        **asdict(prompt_kinds(styles)),
+        "dimensions": {name: sum(name in style.mentions for style in styles) / n for name in DIMENSIONS} if n else {},
     }
-
-
-def _group(scored: Scored, metrics: Sequence[str], resamples: int, seed: int) -> dict[str, Any]:
-    from lmms_aes_tasks.critiquecanvas.scoring import metric_score
-    from lmms_aes_tasks.utils.critique_style import style_row
-
-    scores = {name: _shape_of(metric_score(scored, name, resamples, seed)) for name in metrics}
-    row = style_row([item.style for item in scored.items])
-    return {"n": len(scored.items), "metrics": scores, **_style_of(row, scored)}
 
 
 def _of_domain(scored: Scored, domain: str) -> Scored:
@@ -140,8 +131,10 @@ def _of_domain(scored: Scored, domain: str) -> Scored:
 
 def _content(scored: Scored, metrics: Sequence[str], resamples: int, seed: int) -> dict[str, Any]:
     """What `--json` writes, without the comparison."""
+    from lmms_aes_tasks.cli.tables import bootstrap_json
     from lmms_aes_tasks.critiquecanvas.items import lexicon
     from lmms_aes_tasks.critiquecanvas.scoring import computed
+    from lmms_aes_tasks.utils.critique_style import unread_texts
     from lmms_aes_tasks.utils.dimensions import triggers
 
     there = computed(scored, metrics)
@@ -152,15 +145,11 @@ def _content(scored: Scored, metrics: Sequence[str], resamples: int, seed: int) 
         "by_domain": {domain: _group(_of_domain(scored, domain), there, 0, seed) for domain in domains},
         "not_computed": dict(scored.missing),
         "problems": list(scored.problems),
+        "unread": unread_texts([item.style for item in scored.items]),
         "encoders": dict(scored.encoders),
         "triggers": triggers().version,
         "wordnet": lexicon().version,
-        "interval": {
-            "method": "percentile bootstrap over critiques",
-            "level": 0.95,
-            "resamples": resamples,
-            "seed": seed,
-        },
+        "interval": bootstrap_json("critiques", resamples, seed),
     }
 
 
@@ -171,15 +160,15 @@ def _is_share(name: str) -> bool:
 
 
 def _shown(name: str, value: float | None) -> str:
-    from lmms_aes_tasks.cli.tables import percent
+    from lmms_aes_tasks.cli.tables import decimals, percent
 
-    return percent(value) if _is_share(name) or value is None else f"{value:.3f}"
+    return percent(value) if _is_share(name) else decimals(value, 3)
 
 
 def _range(name: str, score: Mapping[str, Any]) -> str:
-    if score["low"] is None:
-        return "–"
-    return f"[{_shown(name, score['low'])}, {_shown(name, score['high'])}]"
+    from lmms_aes_tasks.cli.tables import interval_text
+
+    return interval_text(score["low"], score["high"], functools.partial(_shown, name))
 
 
 def _print(content: Mapping[str, Any], title: str) -> None:
@@ -206,6 +195,8 @@ def _print(content: Mapping[str, Any], title: str) -> None:
         typer.echo(f"{name} is not computed: {reason}")
     for problem in content["problems"]:
         typer.echo(f"left out of clip_cos: {problem}")
+    for text in content["unread"]:
+        typer.echo(f"warning: {text}")
     for name, encoder in content["encoders"].items():
         typer.echo(f"{name} by {encoder}")
     interval = content["interval"]
@@ -226,8 +217,8 @@ def _print_differences(differences: Mapping[str, Mapping[str, Any]], first: str,
     for name, found in differences.items():
         counts = ("–", "–") if found["better"] is None else (str(found["better"]), str(found["worse"]))
         rows.append((_printed(name), _shown(name, found["value"]), _range(name, found), str(found["n"]), *counts))
-    heads = ["metric", "difference", "95% interval", "n", "items higher", "items lower"]
-    console().print(table(f"{first} minus {second}", heads, rows))
+    heads = ["metric", "second - first", "95% interval", "n", "items higher", "items lower"]
+    console().print(table(f"Differences, second minus first: {second} minus {first}", heads, rows))
 
 
 def _write_items(scored: Scored, path: Path) -> None:
@@ -239,7 +230,7 @@ def _write_items(scored: Scored, path: Path) -> None:
             lines.write(json.dumps(item, ensure_ascii=False, allow_nan=False) + "\n")
 
 
-def critiquecanvas(
+def score(
     predictions: Annotated[Path, typer.Argument(help="JSONL of id and response, or an lmms-eval samples file.")],
     data: Annotated[
         Path | None,
@@ -269,6 +260,7 @@ def critiquecanvas(
     Values that encoders gave are kept in the cache: an interrupted call goes on where it was.
     """
     from lmms_aes_tasks.cli.plots import check_plot_name, draw_critiques
+    from lmms_aes_tasks.cli.tables import score_json
     from lmms_aes_tasks.critiquecanvas.scoring import computed, paired_difference, score_model
     from lmms_aes_tasks.predictions import PredictionError, read_predictions
 
@@ -289,8 +281,9 @@ def critiquecanvas(
         except ValueError as error:
             raise PredictionError(f"{predictions} and {compare}: {error}") from None
         content["second"] = _content(scored[1], chosen, resamples, seed)
+        content["difference"] = "second minus first"
         content["differences"] = {
-            name: _shape_of(own) | {"better": own.better, "worse": own.worse} for name, own in found.items()
+            name: score_json(own.difference) | {"better": own.better, "worse": own.worse} for name, own in found.items()
         }
     if plot is not None:
         models = {predictions.name: content} | ({compare.name: content["second"]} if compare else {})

@@ -316,43 +316,49 @@ def _share(count: int, n: int) -> dict[str, float | int | None]:
 
 
 def _shown_share(share: Mapping[str, Any]) -> str:
-    from lmms_aes_tasks.cli.tables import percent
+    from lmms_aes_tasks.cli.tables import interval_text, percent
 
     if not share["n"]:
         return "–"
-    return f"{percent(share['value'])}% [{percent(share['low'])}, {percent(share['high'])}] of {share['n']}"
-
-
-def _number(value: float | None, digits: int = 3) -> str:
-    if value is None:
-        return "–"
-    return f"{value:.{digits}f}" if abs(value) >= 1e-3 or value == 0 else f"{value:.1e}"
+    return f"{percent(share['value'])}% {interval_text(share['low'], share['high'])} of {share['n']}"
 
 
 def _print(content: Mapping[str, Any], mode: str) -> None:
-    from lmms_aes_tasks.cli.tables import console, table
+    level = "splits" if mode == "global" else "tasks"
+    parts = content["splits" if mode == "global" else "groups"]
+    _print_correlations(content, mode, parts, level)
+    _print_ratings(content, mode)
+    _print_notes(content, mode, len(parts), level)
+
+
+def _print_correlations(content: Mapping[str, Any], mode: str, parts: Sequence[Mapping[str, Any]], level: str) -> None:
+    from lmms_aes_tasks.cli.tables import console, number, table
 
     out = console()
-    parts = content["splits" if mode == "global" else "groups"]
-    level = "splits" if mode == "global" else "tasks"
-    rows = [("all", *(_number(content[name]) for name in _FOUR), str(len(parts)))]
+    rows = [("all", *(number(content[name]) for name in _FOUR), str(len(parts)))]
     for part in parts if mode == "global" else []:
-        rows.append((f"split {part['split']}", *(_number(part[name]) for name in _FOUR), str(part["n"])))
+        rows.append((f"split {part['split']}", *(number(part[name]) for name in _FOUR), str(part["n"])))
     if content["bt_rho_noise"]:
         span = content["bt_rho_noise"]
-        low, high = (_number(span[end]) for end in ("low", "high"))
+        low, high = (number(span[end]) for end in ("low", "high"))
         rows.append((f"rounding alone, {span['fits']} fits", "", "", f"{low} to {high}", "", ""))
     if mode == "instance" and content["protocol"] == "aligned":
         without = content["without_value"]["bt_plain"]
-        rows.append(("without a prior", "", "", _number(content["bt_plain_rho"]), "", str(len(parts) - without)))
+        rows.append(("without a prior", "", "", number(content["bt_plain_rho"]), "", str(len(parts) - without)))
     heads = ["", "Elo ρ", "p", "Bradley–Terry ρ", "p", f"{level} / n"]
     out.print(table(f"FineArtBench {mode}, {content['protocol']} protocol", heads, rows))
     if mode == "instance":
         tasks = [
-            (f"{p['content_index']}, {p['style_index']}", *(_number(p[name]) for name in _FOUR), str(p["n"]))
+            (f"{p['content_index']}, {p['style_index']}", *(number(p[name]) for name in _FOUR), str(p["n"]))
             for p in parts
         ]
         out.print(table("By content and style", heads, tasks))
+
+
+def _print_ratings(content: Mapping[str, Any], mode: str) -> None:
+    from lmms_aes_tasks.cli.tables import console, decimals, number, table
+
+    out = console()
     rankings = content["rankings"]
     methods = list(next(iter(rankings.values()), {}))
     if methods:
@@ -362,17 +368,22 @@ def _print(content: Mapping[str, Any], mode: str) -> None:
             table(
                 "Mean ratings",
                 ["method", *names],
-                [(m, *(f"{rankings[n][m]:.2f}" if m in rankings[n] else "–" for n in names)) for m in order],
+                [(m, *(decimals(rankings[n].get(m)) for n in names)) for m in order],
             )
         )
     if content["by_attribute"]:
         counted = "pairs" if mode == "global" else "tasks"
         own_rows = [
-            (name, _number(own["elo_rho"]), _number(own["bt_rho"]), str(own[counted]))
+            (name, number(own["elo_rho"]), number(own["bt_rho"]), str(own[counted]))
             for name, own in content["by_attribute"].items()
         ]
         protocol = "aligned" if mode == "global" else content["protocol"]
         out.print(table(f"By attribute, {protocol}", ["", "Elo ρ", "Bradley–Terry ρ", counted], own_rows))
+
+
+def _print_notes(content: Mapping[str, Any], mode: str, n_parts: int, level: str) -> None:
+    from lmms_aes_tasks.cli.tables import number
+
     typer.echo(f"pairs judged alike: {_shown_share(content['pair_agreement'])}")
     for side, printed in (("model", "the model"), ("human", "the experts")):
         typer.echo(f'"left" by {printed}: {_shown_share(content["left_rate"][side])}')
@@ -385,7 +396,7 @@ def _print(content: Mapping[str, Any], mode: str) -> None:
     if mode == "instance":
         few, arcs = (content["dropped_tasks"].get(name, 0) for name in ("few_judgements", "feedback_arcs"))
         typer.echo(f"tasks left out: {few} with fewer than 15 decided judgements, {arcs} with over 15% feedback arcs")
-    raw, pruned = (_number(content["r2"][name]) for name in ("raw", "without_uncertain"))
+    raw, pruned = (number(content["r2"][name]) for name in ("raw", "without_uncertain"))
     typer.echo(f"McFadden's R² of the experts' ranking: {raw}, without uncertain pairs {pruned}")
     if content["r2"]["problem"]:
         typer.echo(f"R² is not defined: {content['r2']['problem']}")
@@ -394,4 +405,4 @@ def _print(content: Mapping[str, Any], mode: str) -> None:
             typer.echo(f"{printed} has no value: {content['problems'][name]}")
         without = content["without_value"][name]
         if without:
-            typer.echo(f"{printed}: {without} of {len(parts)} {level} have no value (their problems are in --json)")
+            typer.echo(f"{printed}: {without} of {n_parts} {level} have no value (their problems are in --json)")

@@ -60,17 +60,14 @@ def _named_files(values: Sequence[str]) -> dict[str, Path]:
     return found
 
 
-def _card(benchmark: str, data: Path | None) -> SourceCard:
-    """The card of the benchmark; a folder that is named needs none."""
+def _card(benchmark: str) -> SourceCard:
     from lmms_aes_tasks.predictions import PredictionError
-    from lmms_aes_tasks.sources import SourceCard, read_card
+    from lmms_aes_tasks.sources import read_card
 
     names = ("critiquecanvas", "critiquecanvas_demo")
     if benchmark not in names:
         raise PredictionError(f"--benchmark is {benchmark!r}: use {' or '.join(names)}")
-    if data is None:
-        return read_card(benchmark)
-    return SourceCard(benchmark, "lmms_aes_tasks.critiquecanvas", "CritiqueCanvas", licence="", where="")
+    return read_card(benchmark)
 
 
 def _responses(files: Mapping[str, Path], known: set[str]) -> dict[str, dict[str, str]]:
@@ -91,6 +88,7 @@ def _summary(
     """What `--json` prints; `run.lines` holds all lines of the cases asked for."""
     from dataclasses import asdict
 
+    from lmms_aes_tasks.cli.tables import bootstrap_json
     from lmms_aes_tasks.critiquecanvas.judge import alias_means, verdicts_of
     from lmms_aes_tasks.utils.ratings import judge_scores
 
@@ -115,12 +113,7 @@ def _summary(
         "positions": {alias: {"mean": mean, "n": n} for alias, (mean, n) in alias_means(lines).items()},
         "calls": run.calls,
         **counts,
-        "interval": {
-            "method": "percentile bootstrap over cases",
-            "level": 0.95,
-            "resamples": resamples,
-            "seed": settings.seed,
-        },
+        "interval": bootstrap_json("cases", resamples, settings.seed),
     }
 
 
@@ -184,15 +177,17 @@ def _run(
             settings,
             send,
             write,
-            concurrency=endpoint.concurrency,
-            budget=logic.Budget(endpoint.max_calls),
-            hide=lambda text: logic.hide_key(text, endpoint.key),
-            advance=bar.update,
+            logic.RunOptions(
+                concurrency=endpoint.concurrency,
+                budget=endpoint.max_calls,
+                hide=lambda text: logic.hide_key(text, endpoint.key),
+                advance=bar.update,
+            ),
         )
 
 
 def _print_summary(shape: Mapping[str, Any]) -> None:
-    from lmms_aes_tasks.cli.tables import console, table
+    from lmms_aes_tasks.cli.tables import console, decimals, interval_text, table
     from lmms_aes_tasks.utils.ratings import CRITERIA
 
     out = console()
@@ -200,16 +195,16 @@ def _print_summary(shape: Mapping[str, Any]) -> None:
     rows = [
         (
             name,
-            f"{own['score']:.2f}",
-            f"[{own['interval']['low']:.2f}, {own['interval']['high']:.2f}]" if own["interval"] else "–",
-            *(f"{own['criteria'][criterion]:.2f}" for criterion in CRITERIA),
+            decimals(own["score"]),
+            interval_text(own["interval"]["low"], own["interval"]["high"], decimals) if own["interval"] else "–",
+            *(decimals(own["criteria"][criterion]) for criterion in CRITERIA),
             str(own["n"]),
         )
         for name, own in shape["models"].items()
     ]
     heads = ["model", "MLLMScore", "95% interval", *(name.replace("_", " ") for name in CRITERIA), "n"]
     out.print(table(f"CritiqueCanvas, 1 to 5, judged by {shape['judge']}", heads, rows))
-    positions = [(alias, f"{own['mean']:.2f}", str(own["n"])) for alias, own in shape["positions"].items()]
+    positions = [(alias, decimals(own["mean"]), str(own["n"])) for alias, own in shape["positions"].items()]
     out.print(table("Overall quality by position", ["alias", "mean", "n"], positions))
     typer.echo(
         f"{cases['asked_for']} cases asked for: {cases['judged']} judged, {cases['verdict_not_read']} verdict not "
@@ -267,7 +262,7 @@ def critiques(
     files = _named_files(model)
     if not judge.strip():
         raise PredictionError("--judge is empty: give the judge's model name at the endpoint")
-    card = _card(benchmark, data)
+    card = _card(benchmark)
     settings = logic.JudgeSettings(
         judge.strip(), seed, logic.judge_prompt(prompt_file), image_fit.value, response_format.value
     )

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
 
 def _shown(found: Statistic) -> str:
-    return "–" if found.value is None else f"{found.value:.3f}"
+    from lmms_aes_tasks.cli.tables import decimals
+
+    return decimals(found.value, 3)
 
 
 def _reasons(named: dict[str, Statistic]) -> list[str]:
@@ -21,7 +23,7 @@ def _reasons(named: dict[str, Statistic]) -> list[str]:
 
 
 def _print_humans(scores: dict[str, HumanScore], pairs: list[EvaluatorPair]) -> None:
-    from lmms_aes_tasks.cli.tables import console, percent, table
+    from lmms_aes_tasks.cli.tables import console, decimals, ends, interval_text, percent, table
     from lmms_aes_tasks.utils.ratings import CRITERIA
 
     out = console()
@@ -29,8 +31,8 @@ def _print_humans(scores: dict[str, HumanScore], pairs: list[EvaluatorPair]) -> 
     rows = [
         (
             model,
-            f"{own.score:.2f}",
-            f"[{own.interval.low:.2f}, {own.interval.high:.2f}]" if own.interval else "–",
+            decimals(own.score),
+            interval_text(*ends(own.interval), decimals),
             *(percent(own.criteria[name]) for name in CRITERIA),
             str(own.cases),
             str(own.ratings),
@@ -65,14 +67,14 @@ def _print_humans(scores: dict[str, HumanScore], pairs: list[EvaluatorPair]) -> 
 
 
 def _print_judge(found: JudgeAgreement, unread: int) -> None:
-    from lmms_aes_tasks.cli.tables import console, table
+    from lmms_aes_tasks.cli.tables import console, decimals, table
 
     out = console()
     rows = [
         (
             model,
-            f"{own.human:.2f}",
-            f"{own.judge:.2f}",
+            decimals(own.human),
+            decimals(own.judge),
             f"{own.human_rank:g}",
             f"{own.judge_rank:g}",
             str(own.n),
@@ -115,6 +117,7 @@ def ratings(
     from dataclasses import asdict
 
     from lmms_aes_tasks.cli.plots import check_plot_name, draw_judge
+    from lmms_aes_tasks.cli.tables import bootstrap_json
     from lmms_aes_tasks.critiquecanvas.judge import read_judge_file, verdicts_of
     from lmms_aes_tasks.critiquecanvas.ratings import read_ratings
     from lmms_aes_tasks.predictions import PredictionError
@@ -145,12 +148,7 @@ def ratings(
             "models": {name: asdict(own) for name, own in scores.items()},
             "evaluators": [asdict(pair) for pair in pairs],
             "judge": None if agreement is None else asdict(agreement) | {"cases_not_read": unread},
-            "interval": {
-                "method": "percentile bootstrap over cases",
-                "level": 0.95,
-                "resamples": resamples,
-                "seed": seed,
-            },
+            "interval": bootstrap_json("cases", resamples, seed),
         }
         typer.echo(json.dumps(content, allow_nan=False))
     else:

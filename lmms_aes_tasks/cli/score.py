@@ -1,165 +1,135 @@
-"""`lmms-aes score`: score predictions made elsewhere, with the harness's own functions."""
+"""`lmms-aes score`: a command for every benchmark, ours and other packages'."""
 
 from __future__ import annotations
 
-import collections
+import importlib
+import importlib.util
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lmms_aes_tasks.cli import critiquecanvas, fineartbench, vab
-from lmms_aes_tasks.sources import DATA_ENV
+from lmms_aes_tasks import registry
 
 if TYPE_CHECKING:
+    from lmms_aes_tasks.board.benchmark import Benchmark, Data, Figures, Task
     from lmms_aes_tasks.predictions import Prediction
 
 app = typer.Typer(help="Score predictions made elsewhere, or an lmms-eval samples file.", no_args_is_help=True)
 
-_Cases = dict[str, tuple[list[tuple[str, str]], str]]
+
+def register() -> None:
+    """Add the command of every benchmark: its own file beside this one, else the general one.
+
+    Raises:
+        RegistryError: A benchmark is half there.
+    """
+    for name in registry.names():
+        own = f"{__package__}.{name}"
+        app.command(name)(
+            importlib.import_module(own).score if importlib.util.find_spec(own) else general_command(name)
+        )
 
 
-def _cases_from_data(data: Path | None) -> _Cases:
-    """Options and gold label by id, from the data."""
-    from lmms_aes_tasks.contextcanvas.task import SCHEMA, option_pairs
-    from lmms_aes_tasks.records import read_labels
-    from lmms_aes_tasks.sources import locate, read_card
-
-    rows = read_labels(locate(read_card("contextcanvas"), data), SCHEMA, ["id", "options", "gold"])
-    return {row["id"]: (option_pairs(row), row["gold"]) for row in rows}
+# -- The general command ----------------------------------------------------------------------------------------------
 
 
-def _cases_from_records(records: dict[str, dict[str, Any]], path: Path) -> _Cases:
-    """The same from the records that the harness logged."""
+def general_command(name: str) -> Callable[..., None]:
+    """The command of a benchmark that brings none: every figure of its object, with intervals."""
+
+    def score(
+        predictions: Annotated[Path, typer.Argument(help="JSONL of id and response, or an lmms-eval samples file.")],
+        task: Annotated[str, typer.Option(help="The task that was run; the benchmark's main one when not given.")] = "",
+        data: Annotated[
+            Path | None, typer.Option(help="Folder with one folder a benchmark, as $LMMS_AES_DATA.")
+        ] = None,
+        allow_incomplete: Annotated[
+            bool, typer.Option("--allow-incomplete", help="Take a run with missing items (--limit).")
+        ] = False,
+        as_json: Annotated[bool, typer.Option("--json", help="Write JSON.")] = False,
+    ) -> None:
+        from lmms_aes_tasks.board.fingerprint import LocalData
+        from lmms_aes_tasks.predictions import check_ids, read_predictions
+        from lmms_aes_tasks.sources import data_root
+
+        benchmark = registry.benchmark(name)
+        chosen = _task_of(benchmark, task)
+        found = benchmark.data(chosen, LocalData(data or data_root()))
+        read = read_predictions(predictions)
+        check_ids(read, None if found is None else found.documents, predictions, allow_incomplete)
+        figures = _figures(benchmark, chosen, read, found, predictions)
+        if as_json:
+            content = {"benchmark": name, "task": chosen.name, "n": len(read), "parser": benchmark.parser}
+            typer.echo(json.dumps(content | _json(figures), allow_nan=False))
+        else:
+            _print(benchmark, chosen, figures)
+
+    score.__doc__ = f"Every figure of {name}, with 95% intervals."
+    return score
+
+
+def _task_of(benchmark: Benchmark, given: str) -> Task:
+    """The task that is scored.
+
+    Raises:
+        PredictionError: There is none of this name.
+    """
+    from lmms_aes_tasks.leaderboard.tasks import known_tasks
     from lmms_aes_tasks.predictions import PredictionError
 
-    cases: _Cases = {}
-    for case_id, record in records.items():
-        try:
-            cases[case_id] = ([(str(option), str(text)) for option, text in record["options"]], str(record["gold"]))
-        except (KeyError, TypeError, ValueError):
-            raise PredictionError(
-                f"{path}: the record of {case_id} has no options and gold. "
-                "Give --data, or a samples file of contextcanvas."
-            ) from None
-    return cases
+    tasks = {name: task for name, task in known_tasks().items() if task.benchmark == benchmark.name}
+    name = given or next((family.task for family in benchmark.families), benchmark.name)
+    if name not in tasks:
+        raise PredictionError(f"task is {name!r}: use one of {', '.join(tasks)}")
+    return tasks[name]
 
 
-def _cases(read: Sequence[Prediction], data: Path | None, path: Path) -> tuple[_Cases, str]:
-    """Options and gold labels, and where they are from.
+def _figures(benchmark: Benchmark, task: Task, read: Sequence[Prediction], data: Data | None, path: Path) -> Figures:
+    """The figures of predictions, over the data at hand, else over the records of a samples file.
 
-    Named data counts. A samples file brings its own, and is held against the data at hand when that knows its cases;
-    plain predictions need the data.
+    Raises:
+        PredictionError: Neither is there, or a record is not sound.
     """
     from lmms_aes_tasks.predictions import PredictionError
-    from lmms_aes_tasks.records import bulleted
-    from lmms_aes_tasks.sources import data_root
 
-    records = {item.id: item.record for item in read if item.record is not None}
-    complete = len(records) == len({item.id for item in read})
-    root = data_root()
-    if data is None and complete and (root is None or not (root / "contextcanvas").exists()):
-        return _cases_from_records(records, path), "the samples file"
-    cases = _cases_from_data(data)
-    if data is None and complete and not set(records) & set(cases):
-        return _cases_from_records(records, path), "the samples file"  # of another set, as the demo
-    own = _cases_from_records(records, path)
-    wrong = [f"{i}: {own[i][1]!r} there, {cases[i][1]!r} in the data" for i in own if i in cases and own[i] != cases[i]]
-    if wrong:
-        raise PredictionError(
-            f"{path}: gold labels or options differ from the data in {len(wrong)} case(s):\n{bulleted(wrong)}"
-        )
-    return cases, "the data"
+    items = []
+    for item in read:
+        record: Mapping[str, Any] = item.record or {}
+        try:
+            document = benchmark.document(task, record) if data is None else data.documents[item.id]
+            items.append(benchmark.read(task, document, item.response, record).item)
+        except (ValueError, KeyError, TypeError) as error:
+            raise PredictionError(
+                f"{path}: {item.id} cannot be scored ({error}). Give --data, or a samples file of {task.name}."
+            ) from None
+    return benchmark.figures(task, items)
 
 
-@app.command("contextcanvas")
-def contextcanvas(
-    predictions: Annotated[Path, typer.Argument(help="JSONL of id and response, or an lmms-eval samples file.")],
-    data: Annotated[
-        Path | None,
-        typer.Option(
-            help="Folder or file of the data. Without it a samples file brings its own gold labels; JSONL needs "
-            f"${DATA_ENV}.",
-        ),
-    ] = None,
-    allow_incomplete: Annotated[
-        bool, typer.Option("--allow-incomplete", help="Take a run with missing cases (--limit).")
-    ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Write JSON.")] = False,
-    resamples: Annotated[int, typer.Option(min=100, max=1_000_000, help="Bootstrap resamples.")] = 10_000,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")] = 0,
-) -> None:
-    """Accuracy, Macro-F1, Yes rate, F1 per class, parse rate, with 95% intervals and the parsing rules that fired."""
-    from lmms_aes_tasks.contextcanvas.task import decide, prompt_name
-    from lmms_aes_tasks.predictions import check_ids, read_predictions
-    from lmms_aes_tasks.utils.answers import PARSER_VERSION
-    from lmms_aes_tasks.utils.suitability import suitability_scores
-
-    read = read_predictions(predictions)
-    cases, gold_from = _cases(read, data, predictions)
-    check_ids(read, cases if gold_from == "the data" else None, predictions, allow_incomplete)
-    decided = [decide(item.id, item.response, *cases[item.id]) for item in read]
-    decisions = [decision for decision, _ in decided]
-    scores = suitability_scores(decisions, resamples, seed)
-    rules = collections.Counter(parsed.rule for _, parsed in decided)
-    prompts = collections.Counter(prompt_name(item.prompt) for item in read if item.prompt is not None)
-    two_option = [decision for decision in decisions if len(decision.options) == 2]
-    gold_yes = sum(decision.gold == "A" for decision in two_option) / len(two_option) if two_option else None
-    if as_json:
-        metrics = {
+def _json(figures: Figures) -> dict[str, Any]:
+    return {
+        "metrics": {name: metric.model_dump(mode="json") for name, metric in figures.metrics.items()},
+        "breakdowns": {
             name: {
-                "value": score.value,
-                "low": score.interval.low if score.interval else None,
-                "high": score.interval.high if score.interval else None,
-                "n": score.n,
+                group: {metric: figure.model_dump(mode="json") for metric, figure in metrics.items()}
+                for group, metrics in groups.items()
             }
-            for name, score in scores.items()
-        }
-        content = {
-            "benchmark": "contextcanvas",
-            "n": len(decisions),
-            "metrics": metrics,
-            "rules": dict(sorted(rules.items())),
-            "gold_yes_rate": gold_yes,
-            "gold_from": gold_from,
-            "parser": PARSER_VERSION,
-            "prompts": dict(prompts),
-            "interval": {
-                "method": "percentile bootstrap over cases",
-                "level": 0.95,
-                "resamples": resamples,
-                "seed": seed,
-            },
-        }
-        typer.echo(json.dumps(content, allow_nan=False))
-        return
-    from lmms_aes_tasks.cli.tables import console, percent, table
-
-    rows = [
-        (
-            name,
-            percent(score.value),
-            f"[{percent(score.interval.low)}, {percent(score.interval.high)}]" if score.interval else "–",
-            str(score.n),
-        )
-        for name, score in scores.items()
-    ]
-    out = console()
-    out.print(table(f"ContextCanvas: {predictions.name}", ["metric (%)", "value", "95% interval", "n"], rows))
-    out.print(
-        table(
-            "Parsing rules",
-            ["rule", "cases", "%"],
-            [(rule, str(count), percent(count / len(decisions))) for rule, count in rules.most_common()],
-        )
-    )
-    for name, count in prompts.items():
-        typer.echo(f"prompt {name}: {count} cases")
-    typer.echo(f"gold Yes rate {percent(gold_yes)}%; gold labels from {gold_from}; {resamples} resamples, seed {seed}")
+            for name, groups in figures.breakdowns.items()
+        },
+        "parse_rate": figures.parse_rate,
+    }
 
 
-app.command("critiquecanvas")(critiquecanvas.critiquecanvas)
-app.command("vab")(vab.vab)
-app.command("fineartbench")(fineartbench.score)
+def _print(benchmark: Benchmark, task: Task, figures: Figures) -> None:
+    from lmms_aes_tasks.board.text import number
+    from lmms_aes_tasks.cli.tables import console, interval_text, table
+
+    rows = []
+    for name, metric in figures.metrics.items():
+        label = benchmark.metrics[name].label if name in benchmark.metrics else name
+        unit = metric.unit
+        value = "–" if metric.value is None else number(metric.value, unit)
+        interval = interval_text(metric.low, metric.high, lambda end, unit=unit: number(end, unit))  # type: ignore[misc]
+        rows.append((f"{label} (%)" if unit == "fraction" else label, value, interval, str(metric.n)))
+    console().print(table(f"{benchmark.title}: {task.name}", ["metric", "value", "95% interval", "n"], rows))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,14 +13,15 @@ import typer
 from lmms_aes_tasks.sources import DATA_ENV
 
 if TYPE_CHECKING:
-    from lmms_aes_tasks.utils.selection import SelectionScore, Trial
+    from lmms_aes_tasks.utils.selection import Trial
+    from lmms_aes_tasks.utils.sums import SumScore
 
 _Trials = Mapping[str, Sequence["Trial"]]
 _PRINTED = {"top1": "Top-1", "bot1": "Bot-1", "tb1": "TB-1"}
 _METRICS = {"ap_at_1": "ap@1", "pass_pow_3": "pass^3"}
 
 
-def _scores(trials: Sequence[Trial], question: str, resamples: int, seed: int) -> dict[str, SelectionScore]:
+def _scores(trials: Sequence[Trial], question: str, resamples: int, seed: int) -> dict[str, SumScore]:
     from lmms_aes_tasks.utils.selection import ap_at_1, part, pass_pow_3
 
     scores = {"ap_at_1": ap_at_1(trials, resamples, seed), "pass_pow_3": pass_pow_3(trials, resamples, seed)}
@@ -31,98 +33,106 @@ def _scores(trials: Sequence[Trial], question: str, resamples: int, seed: int) -
     return scores
 
 
-def _groups(trials: _Trials, key: Callable[[Trial], str]) -> dict[str, _Trials]:
-    names = sorted({key(trial) for own in trials.values() for trial in own})
-    return {name: {question: [t for t in own if key(t) == name] for question, own in trials.items()} for name in names}
+@dataclass(frozen=True)
+class _Part:
+    """One question over one group of trials.
+
+    Attributes:
+        scores: Its scores by name.
+        chance: What uniform guessing gets over the same tasks, of ap@1 and pass^3.
+        counts: Tasks, trials, and tasks that lack a trial.
+    """
+
+    scores: Mapping[str, SumScore]
+    chance: Mapping[str, float | None]
+    counts: Mapping[str, int]
 
 
-def _in_shape(trials: _Trials, read: Callable[[str, Sequence[Trial]], Any]) -> dict[str, Any]:
-    """A value for every question, overall and by group: the shape that every part of the output has."""
+def _part(question: str, trials: Sequence[Trial], resamples: int, seed: int) -> _Part:
+    from lmms_aes_tasks.utils.selection import by_task, is_complete, random_baseline
 
-    def each(own: _Trials) -> dict[str, Any]:
-        return {question: read(question, own.get(question, [])) for question in _PRINTED}
+    tasks = list(by_task(trials).values())
+    whole = [own for own in tasks if is_complete(own)]
+    every = random_baseline([trial.n_images for own in tasks for trial in own], question)
+    complete = random_baseline([own[0].n_images for own in whole], question)
+    return _Part(
+        _scores(trials, question, resamples, seed),
+        {"ap_at_1": every["ap_at_1"], "pass_pow_3": complete["pass_pow_3"]},  # over what each score is over
+        {"tasks": len(tasks), "trials": len(trials), "incomplete_tasks": len(tasks) - len(whole)},
+    )
+
+
+_GROUPINGS: Mapping[str, Callable[[Trial], str]] = {
+    "by_domain": lambda trial: trial.domain,
+    "by_substyle": lambda trial: trial.substyle,
+    "by_n_images": lambda trial: str(trial.n_images),
+}
+
+
+def _grouped(trials: _Trials, key: Callable[[Trial], str]) -> dict[str, _Trials]:
+    """Trials by group and question; groups in order, numbers by their size."""
+    groups: dict[str, dict[str, list[Trial]]] = {}
+    for question, own in trials.items():
+        for trial in own:
+            groups.setdefault(key(trial), {}).setdefault(question, []).append(trial)
+    return {name: groups[name] for name in sorted(groups, key=lambda name: (len(name) if name.isdigit() else 0, name))}
+
+
+def _reading(trials: Sequence[Trial]) -> dict[str, float | None]:
+    from lmms_aes_tasks.utils.selection import order_flip_rate, parse_rate
 
     return {
-        "overall": each(trials),
-        "by_domain": {name: each(own) for name, own in _groups(trials, lambda t: t.domain).items()},
-        "by_substyle": {name: each(own) for name, own in _groups(trials, lambda t: t.substyle).items()},
-        "by_n_images": {
-            name: each(own)
-            for name, own in sorted(_groups(trials, lambda t: str(t.n_images)).items(), key=lambda item: int(item[0]))
-        },
+        "parse_rate": parse_rate(trials).value,
+        "strict_parse_rate": parse_rate(trials, strict=True).value,
+        "order_flip_rate": order_flip_rate(trials).value,
     }
+
+
+def _positions(trials: Sequence[Trial]) -> dict[str, Any]:
+    from lmms_aes_tasks.utils.selection import position_test
+
+    test = asdict(position_test(trials))
+    return test | {"counts": {str(size): counted for size, counted in test["counts"].items()}}
 
 
 def score_shape(trials: _Trials, resamples: int, seed: int) -> dict[str, Any]:
-    """All scores of a run: values in the shape of the issue's tables, intervals, counts and baselines in the same."""
-    from lmms_aes_tasks.utils.selection import (
-        by_task,
-        incomplete_tasks,
-        is_complete,
-        order_flip_rate,
-        parse_rate,
-        position_test,
-        random_baseline,
-    )
+    """All scores of a run: values, baselines, intervals and counts, each overall and by group, by question."""
+    from lmms_aes_tasks.cli.tables import bootstrap_json
 
-    cache: dict[tuple[str, ...], dict[str, SelectionScore]] = {}
+    def parts(own: _Trials) -> dict[str, _Part]:
+        return {question: _part(question, own.get(question, []), resamples, seed) for question in _PRINTED}
 
-    def scored(question: str, own: Sequence[Trial]) -> dict[str, SelectionScore]:
-        key = (question, *map(str, own))
-        if key not in cache:
-            cache[key] = _scores(own, question, resamples, seed)
-        return cache[key]
+    overall = parts(trials)
+    grouped = {
+        heading: {name: parts(own) for name, own in _grouped(trials, key).items()}
+        for heading, key in _GROUPINGS.items()
+    }
 
-    def values(question: str, own: Sequence[Trial]) -> dict[str, float | None]:
-        return {name: score.value for name, score in scored(question, own).items()}
+    def tree(shown: Callable[[_Part], Any]) -> dict[str, Any]:
+        def each(own: Mapping[str, _Part]) -> dict[str, Any]:
+            return {question: shown(part) for question, part in own.items()}
 
-    def intervals(question: str, own: Sequence[Trial]) -> dict[str, list[float] | None]:
-        return {
-            name: [score.interval.low, score.interval.high] if score.interval else None
-            for name, score in scored(question, own).items()
-        }
-
-    def counts(question: str, own: Sequence[Trial]) -> dict[str, int]:
-        tasks = by_task(own)
-        return {"tasks": len(tasks), "trials": len(own), "incomplete_tasks": len(incomplete_tasks(own))}
-
-    def chance(question: str, own: Sequence[Trial]) -> dict[str, float | None]:
-        tasks = by_task(own).values()
-        complete = random_baseline([trials[0].n_images for trials in tasks if is_complete(trials)], question)
-        every = random_baseline([trial.n_images for trials in tasks for trial in trials], question)
-        return {"ap_at_1": every["ap_at_1"], "pass_pow_3": complete["pass_pow_3"]}  # over what each score is over
-
-    def reading(own: Sequence[Trial]) -> dict[str, float | None]:
-        return {
-            "parse_rate": parse_rate(own).value,
-            "strict_parse_rate": parse_rate(own, strict=True).value,
-            "order_flip_rate": order_flip_rate(own).value,
-        }
-
-    def positions(own: Sequence[Trial]) -> dict[str, Any]:
-        test = position_test(own)
-        named = {str(size): counted for size, counted in test.counts.items()}
-        return {"counts": named, "chi_square": test.chi_square, "degrees": test.degrees, "p": test.p}
+        by_group = {heading: {name: each(own) for name, own in groups.items()} for heading, groups in grouped.items()}
+        return {"overall": each(overall), **by_group}
 
     return {
         "benchmark": "vab",
-        **_in_shape(trials, values),
-        "random_baseline": _in_shape(trials, chance),
-        "intervals": _in_shape(trials, intervals),
-        "n": _in_shape(trials, counts),
-        "reading": {question: reading(own) for question, own in trials.items()},
-        "positions": {question: positions(own) for question, own in trials.items()},
-        "interval": {
-            "method": "percentile bootstrap over tasks",
-            "level": 0.95,
-            "resamples": resamples,
-            "seed": seed,
-        },
+        **tree(lambda part: {name: score.value for name, score in part.scores.items()}),
+        "random_baseline": tree(lambda part: part.chance),
+        "intervals": tree(lambda part: {name: _ends(score) for name, score in part.scores.items()}),
+        "n": tree(lambda part: part.counts),
+        "reading": {question: _reading(own) for question, own in trials.items()},
+        "positions": {question: _positions(own) for question, own in trials.items()},
+        "interval": bootstrap_json("tasks", resamples, seed),
     }
 
 
+def _ends(score: SumScore) -> list[float] | None:
+    return [score.interval.low, score.interval.high] if score.interval else None
+
+
 def _print_scores(shape: Mapping[str, Any]) -> None:
-    from lmms_aes_tasks.cli.tables import console, percent, table
+    from lmms_aes_tasks.cli.tables import console, decimals, interval_text, percent, table
 
     out = console()
     asked = [question for question in _PRINTED if shape["n"]["overall"][question]["trials"]]
@@ -139,7 +149,7 @@ def _print_scores(shape: Mapping[str, Any]) -> None:
                 (
                     f"{_PRINTED[question]} {which}{metric}",
                     percent(value),
-                    f"[{percent(interval[0])}, {percent(interval[1])}]" if interval else "–",
+                    interval_text(*interval or (None, None)),
                     percent(chance),
                     f"{count['trials']} trials" if metric == "ap@1" else f"{complete} tasks",
                 )
@@ -166,7 +176,7 @@ def _print_scores(shape: Mapping[str, Any]) -> None:
         test = shape["positions"][question]
         shown = "; ".join(f"n={size}: {' '.join(map(str, counts))}" for size, counts in test["counts"].items())
         p = "–" if test["p"] is None else f"{test['p']:.2g}"
-        statistic = "–" if test["chi_square"] is None else f"{test['chi_square']:.2f}"
+        statistic = decimals(test["chi_square"])
         reading = [percent(value) for value in shape["reading"][question].values()]
         rows.append((_PRINTED[question], *reading, shown, f"{statistic} ({test['degrees']})", p))
     heads = ["", "parsed", "strictly", "order flips", "chosen position, first to last", "chi-square (df)", "p"]
@@ -179,6 +189,7 @@ def _print_scores(shape: Mapping[str, Any]) -> None:
 
 
 def _compare(first: _Trials, second: _Trials, resamples: int, seed: int) -> dict[str, Any]:
+    from lmms_aes_tasks.cli.tables import ends
     from lmms_aes_tasks.predictions import PredictionError
     from lmms_aes_tasks.utils.selection import by_task, compare
 
@@ -190,13 +201,8 @@ def _compare(first: _Trials, second: _Trials, resamples: int, seed: int) -> dict
         mine, theirs = set(by_task(first[question])), set(by_task(second[question]))
         result[question] = {"only_in_first": len(mine - theirs), "only_in_second": len(theirs - mine)}
         for name, found in compare(first[question], second[question], resamples, seed).items():
-            interval = found.interval
-            result[question][name] = {
-                "difference": found.difference,
-                "low": interval.low if interval else None,
-                "high": interval.high if interval else None,
-                "n": found.n,
-            }
+            low, high = ends(found.interval)
+            result[question][name] = {"difference": found.difference, "low": low, "high": high, "n": found.n}
             if name == "pass_pow_3":
                 mcnemar = {"only_first": found.only_first, "only_second": found.only_second, "mcnemar_p": found.p}
                 result[question][name] |= mcnemar
@@ -204,31 +210,22 @@ def _compare(first: _Trials, second: _Trials, resamples: int, seed: int) -> dict
 
 
 def _print_comparison(result: Mapping[str, Any]) -> None:
-    from lmms_aes_tasks.cli.tables import console, percent, table
+    from lmms_aes_tasks.cli.tables import console, interval_text, percent, table
 
     rows = []
     for question, found in result.items():
         for name, printed in _METRICS.items():
             one = found[name]
-            interval = "–" if one["low"] is None else f"[{percent(one['low'])}, {percent(one['high'])}]"
             p = one.get("mcnemar_p")
-            discordant = "" if p is None else f"{one['only_first']}/{one['only_second']}"
-            shown = "" if p is None else f"{p:.4f}"
-            rows.append(
-                (
-                    f"{_PRINTED[question]} {printed}",
-                    percent(one["difference"]),
-                    interval,
-                    str(one["n"]),
-                    discordant,
-                    shown,
-                )
-            )
+            interval = interval_text(one["low"], one["high"])
+            tested = ("", "") if p is None else (f"{one['only_first']}/{one['only_second']}", f"{p:.4f}")
+            cells = (percent(one["difference"]), interval, str(one["n"]), *tested)
+            rows.append((f"{_PRINTED[question]} {printed}", *cells))
     heads = ["", "second − first", "95% interval", "tasks", "passed by only first/second", "McNemar p"]
     console().print(table("Paired differences (points)", heads, rows))
 
 
-def vab(
+def score(
     predictions: Annotated[
         list[Path] | None,
         typer.Argument(

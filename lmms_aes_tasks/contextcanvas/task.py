@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lmms_aes_tasks.records import IMAGES_COLUMN, Field, RecordSchema, as_list
 from lmms_aes_tasks.settings import load_prompt, read_settings
+from lmms_aes_tasks.utils.aggregations import aggregation
 from lmms_aes_tasks.utils.answers import PARSER_VERSION, OptionAnswer, parse_option
 from lmms_aes_tasks.utils.images import Fit, contact_sheet, fit_image, load_image
 from lmms_aes_tasks.utils.prompts import Prompt
@@ -338,34 +339,20 @@ def process_results(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str,
     }
 
 
-def aggregate_accuracy(items: Iterable[Decision]) -> float | None:
-    """Share of all cases answered right (S17)."""
-    return suitability_score(list(items), "accuracy").value
+def _aggregation(metric: str, meaning: str) -> Callable[[Iterable[Decision]], float | None]:
+    return aggregation(__name__, metric, meaning, lambda items: suitability_score(list(items), metric).value)
 
 
-def aggregate_macro_f1(items: Iterable[Decision]) -> float | None:
-    """Mean F1 of the two classes over two-option cases (S19); None when there are none."""
-    return suitability_score(list(items), "macro_f1").value
-
-
-def aggregate_yes_rate(items: Iterable[Decision]) -> float | None:
-    """Share of two-option cases answered with option A (S19); None when there are none."""
-    return suitability_score(list(items), "yes_rate").value
-
-
-def aggregate_yes_f1(items: Iterable[Decision]) -> float | None:
-    """F1 of class A over two-option cases (S18); None when there are none."""
-    return suitability_score(list(items), "yes_f1").value
-
-
-def aggregate_no_f1(items: Iterable[Decision]) -> float | None:
-    """F1 of class B over two-option cases (S18); None when there are none."""
-    return suitability_score(list(items), "no_f1").value
-
-
-def aggregate_parse_rate(items: Iterable[Decision]) -> float | None:
-    """Share of all cases whose reply declared one option."""
-    return suitability_score(list(items), "parse_rate").value
+aggregate_accuracy = _aggregation("accuracy", "Share of all cases answered right (S17).")
+aggregate_macro_f1 = _aggregation(
+    "macro_f1", "Mean F1 of the two classes over two-option cases (S19); None when there are none."
+)
+aggregate_yes_rate = _aggregation(
+    "yes_rate", "Share of two-option cases answered with option A (S19); None when there are none."
+)
+aggregate_yes_f1 = _aggregation("yes_f1", "F1 of class A over two-option cases (S18); None when there are none.")
+aggregate_no_f1 = _aggregation("no_f1", "F1 of class B over two-option cases (S18); None when there are none.")
+aggregate_parse_rate = _aggregation("parse_rate", "Share of all cases whose reply declared one option.")
 
 
 # -- Counts -----------------------------------------------------------------------------------------------------------

@@ -70,8 +70,9 @@ METRICS: Mapping[str, MetricFacts] = {
     "prompt_align": MetricFacts("Prompt align", "share of focused prompts whose every dimension is addressed"),
     "empty_rate": MetricFacts("Empty", "share of empty critiques", higher_is_better=False),
     "truncated_rate": MetricFacts("Truncated", "share of critiques cut off", higher_is_better=False),
+    "wordless_rate": MetricFacts("Wordless", "share of critiques with text and no word", higher_is_better=False),
 }
-_SHARES = frozenset({"prompt_align", "empty_rate", "truncated_rate"})
+_SHARES = frozenset({"prompt_align", "empty_rate", "truncated_rate", "wordless_rate"})
 BREAKDOWNS: Mapping[str, str] = {"domain": "Domain", "task_kind": "Kind of task"}
 
 

@@ -14,19 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from lmms_aes_tasks import sources
-from lmms_aes_tasks.utils.embeddings import (
-    BertEncoder,
-    ClipEncoder,
-    EncoderError,
-    Progress,
-    SentenceEncoder,
-    bert_f1,
-    cosine,
-    device_in_use,
-    image_values,
-    keep_images,
-    text_values,
-)
+from lmms_aes_tasks.utils.embedding_values import Progress, bert_f1, cosine, image_values, keep_images, text_values
+from lmms_aes_tasks.utils.embeddings import BertEncoder, ClipEncoder, EncoderError, SentenceEncoder, device_in_use
 from lmms_aes_tasks.utils.images import ImageError, load_image
 from lmms_aes_tasks.utils.vector_store import VectorStore
 
@@ -187,7 +176,7 @@ def clip_encoder(name: str, device: str) -> ClipEncoder:
 def _loaded(name: str, load: Callable[[], _Encoder]) -> _Encoder:
     try:
         return load()
-    except (OSError, ValueError, KeyError, RuntimeError, FileNotFoundError) as error:
+    except (OSError, ValueError, KeyError, RuntimeError, ImportError, AttributeError, TypeError) as error:
         reason = f"{type(error).__name__}: {error}".splitlines()[0]
         raise EncoderError(f"{name}: cannot be loaded ({reason}). Is it a model of the right kind?") from None
 

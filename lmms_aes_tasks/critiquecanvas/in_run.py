@@ -19,6 +19,7 @@ from lmms_aes_tasks.critiquecanvas.encoders import (
 )
 from lmms_aes_tasks.critiquecanvas.items import CritiqueText
 from lmms_aes_tasks.records import IMAGES_COLUMN
+from lmms_aes_tasks.utils.embedding_values import mean_value
 
 NOT_COMPUTED = "not computed"
 
@@ -68,4 +69,4 @@ def aggregate(items: Sequence[CritiqueText], metric: str) -> float | str:
     if not len(whole):
         return NOT_COMPUTED
     logger.info(f"critiquecanvas: {metric} over {len(whole)} of {len(items)} by {found.encoder}")
-    return float(whole.mean())
+    return mean_value(whole)

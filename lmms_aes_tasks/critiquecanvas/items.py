@@ -77,14 +77,32 @@ def critique_text(response: str) -> str:
     return strip_reasoning(well_formed(response)).strip()
 
 
+def score_text(
+    critique_id: str, domain: str, text: str, reference: str, instruction: str, words: Lexicon
+) -> CritiqueItem:
+    """Lexical values and style of one critique as `critique_text` gives it."""
+    return CritiqueItem(
+        critique_id, domain, lexical_scores(text, reference, words), critique_style(text, reference, instruction)
+    )
+
+
 def score_critique(
     critique_id: str, domain: str, response: str, reference: str, instruction: str, words: Lexicon
 ) -> CritiqueItem:
     """Lexical values and style of one response: the one path of harness, offline scorer and verifier."""
-    text = critique_text(response)
-    return CritiqueItem(
-        critique_id, domain, lexical_scores(text, reference, words), critique_style(text, reference, instruction)
-    )
+    return score_text(critique_id, domain, critique_text(response), reference, instruction, words)
+
+
+def focus_of_record(record: Mapping[str, Any]) -> tuple[str, ...]:
+    """The dimensions that a record's instruction names.
+
+    Raises:
+        ValueError: There are none given, or one is unknown.
+    """
+    names = record.get("focus")
+    if not isinstance(names, list) or not all(isinstance(name, str) and name in DIMENSIONS for name in names):
+        raise ValueError(f"focus is {names!r}: give a list of {', '.join(DIMENSIONS)}")
+    return tuple(names)
 
 
 def record_of(item: CritiqueItem) -> dict[str, Any]:
@@ -112,7 +130,7 @@ def item_of_record(record: Mapping[str, Any]) -> CritiqueItem:
         counts = (record["words"], record["reference_words"], *mentions.values())
         focus = tuple(str(name) for name in record["focus"])
         values = (record["rouge_l"], record["meteor"])
-        flags = (record["empty"], record["truncated"])
+        flags = (record["empty"], record["truncated"], record["other_script"])
         bleu = BleuStatistics.from_list(record["bleu"])
         own_id, domain = record["id"], record["domain"]
     except (KeyError, TypeError) as error:
@@ -127,6 +145,6 @@ def item_of_record(record: Mapping[str, Any]) -> CritiqueItem:
     if any(isinstance(v, bool) or not isinstance(v, (int, float)) or not 0 <= v <= 1 for v in values):
         raise ValueError(f"rouge_l and meteor are {values!r}: give numbers from 0 to 1")
     if not all(isinstance(flag, bool) for flag in flags):
-        raise ValueError(f"empty and truncated are {flags!r}: give true or false")
+        raise ValueError(f"empty, truncated and other_script are {flags!r}: give true or false")
     style = CritiqueStyle(counts[0], counts[1], mentions, focus, *flags)
     return CritiqueItem(own_id, domain, LexicalScores(bleu, float(values[0]), float(values[1])), style)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import functools
-import math
 import multiprocessing
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,17 +24,28 @@ from lmms_aes_tasks.critiquecanvas.items import (
 )
 from lmms_aes_tasks.critiquecanvas.task import SCHEMA
 from lmms_aes_tasks.records import IMAGES_COLUMN, Import, canonical_rows, file_stream, image_bytes, is_canonical
-from lmms_aes_tasks.utils.critique_style import STYLE_METRICS, style_columns
-from lmms_aes_tasks.utils.embeddings import Progress
-from lmms_aes_tasks.utils.significance import Interval, bootstrap_interval
-from lmms_aes_tasks.utils.text_metrics import bleu_of_sums
+from lmms_aes_tasks.utils.critique_style import PARTIAL_METRICS, STYLE_METRICS, style_sums
+from lmms_aes_tasks.utils.embedding_values import Progress, mean_value
+from lmms_aes_tasks.utils.sums import (
+    Floats,
+    Statistic,
+    SumDifference,
+    SumScore,
+    bleu,
+    difference_of_sums,
+    finite,
+    ratio,
+    score_of_sums,
+)
+from lmms_aes_tasks.utils.text_metrics import MAX_ORDER
+from lmms_aes_tasks.utils.wordnet import Lexicon
 
 _CHUNK = 50
 """Critiques that a process gets at once."""
 _WORTH_PROCESSES = 400
 """Fewer critiques are scored in less time than processes take to start and load WordNet."""
-
-Floats = npt.NDArray[np.float64]
+_ITEM_METRICS = ("rouge_l", "meteor", *EMBEDDING_METRICS)
+"""Metrics with a value of each critique's own."""
 
 
 # -- Cases ------------------------------------------------------------------------------------------------------------
@@ -48,9 +58,10 @@ class Case:
     Attributes:
         id: Id of the record.
         domain: Its domain; empty when it names none.
-        instruction: What the model was asked.
+        instruction: The record's; empty where only its focus is known.
         reference: The reference.
         image: Gives the image file's content; None where it is not at hand.
+        focus: Dimensions that the instruction names, where a run says so; read from the instruction when None.
     """
 
     id: str
@@ -58,6 +69,7 @@ class Case:
     instruction: str
     reference: str
     image: Callable[[], bytes] | None = None
+    focus: tuple[str, ...] | None = None
 
 
 class _ParquetImages:
@@ -114,16 +126,14 @@ def read_cases(path: Path) -> dict[str, Case]:
 # -- Lexical values in processes --------------------------------------------------------------------------------------
 
 
+def _score_case(case: Case, response: str, words: Lexicon) -> CritiqueItem:
+    item = score_critique(case.id, case.domain, response, case.reference, case.instruction, words)
+    return item if case.focus is None else replace(item, style=replace(item.style, focus=case.focus))
+
+
 def _score(chunk: Sequence[tuple[Case, str]]) -> list[CritiqueItem]:
     words = lexicon()
-    return [
-        score_critique(case.id, case.domain, response, case.reference, case.instruction, words)
-        for case, response in chunk
-    ]
-
-
-def _without_image(case: Case) -> Case:
-    return Case(case.id, case.domain, case.instruction, case.reference)
+    return [_score_case(case, response, words) for case, response in chunk]
 
 
 def score_critiques(
@@ -139,7 +149,7 @@ def score_critiques(
     Raises:
         WordNetError: WordNet is missing.
     """
-    plain = [(_without_image(case), response) for case, response in answered]
+    plain = [(replace(case, image=None), response) for case, response in answered]
     chunks = [plain[start : start + _CHUNK] for start in range(0, len(plain), _CHUNK)]
     count = min(processes or os.cpu_count() or 1, len(chunks))
     found: list[CritiqueItem] = []
@@ -186,32 +196,19 @@ class Scored:
         return Scored(items, embedded, self.encoders, self.missing, self.problems)
 
 
-_Columns = tuple[Floats, ...]
+def items_of_metric(scored: Scored, metric: str) -> tuple[Floats, Statistic]:
+    """What each critique adds to a metric, of shape (n, k), and the statistic of these sums.
 
-
-def _ratio(numerator: Floats, denominator: Floats, axis: int = -1) -> Floats:
-    below = denominator.sum(axis=axis)
-    return np.asarray(numerator.sum(axis=axis) / np.where(below == 0, np.nan, below), np.float64)
-
-
-def _bleu(*columns: Floats, axis: int = -1) -> Floats:
-    sums = np.stack([np.asarray(column.sum(axis=axis)) for column in columns], axis=-1).astype(np.int64)
-    flat = sums.reshape(-1, sums.shape[-1])
-    return np.array([bleu_of_sums(row) for row in flat], np.float64).reshape(sums.shape[:-1])
-
-
-def columns_of(scored: Scored, metric: str) -> tuple[_Columns, Callable[..., Floats]]:
-    """The columns of a metric, one entry an item, and the statistic that reduces them.
+    A critique that does not enter the metric (no dimension asked for, an image that does not decode) adds 0 to both.
 
     Raises:
         ValueError: The metric is unknown or was not computed.
     """
     if metric == "bleu":
-        rows = np.array([item.lexical.bleu.as_list() for item in scored.items], np.float64)
-        return tuple(rows.T), _bleu
+        rows = [item.lexical.bleu.as_list() for item in scored.items]
+        return np.array(rows, np.float64).reshape(len(rows), 2 + 2 * MAX_ORDER), bleu
     if metric in STYLE_METRICS:
-        numerator, denominator, scale = style_columns([item.style for item in scored.items], metric)
-        return (scale * numerator, denominator), _ratio
+        return style_sums([item.style for item in scored.items], metric), ratio
     if metric in ("rouge_l", "meteor"):
         values = np.array([getattr(item.lexical, metric) for item in scored.items], np.float64)
     elif metric in scored.embedded:
@@ -219,79 +216,41 @@ def columns_of(scored: Scored, metric: str) -> tuple[_Columns, Callable[..., Flo
     else:
         raise ValueError(f"metric {metric!r} is unknown or was not computed: use one of {', '.join(METRICS)}")
     known = ~np.isnan(values)
-    return (np.where(known, values, 0.0), known.astype(np.float64)), _ratio
+    return np.stack([np.where(known, values, 0.0), known.astype(np.float64)], axis=-1), ratio
 
 
-def _entering(columns: _Columns, metric: str) -> npt.NDArray[np.bool_]:
-    """Which items enter a metric: all, but for unfocused prompts and images that do not decode."""
-    if metric in ("prompt_align", *EMBEDDING_METRICS):
-        return np.asarray(columns[1] != 0, np.bool_)
-    return np.ones(len(columns[0]), np.bool_)
+def _entering(items: Floats, metric: str) -> npt.NDArray[np.bool_]:
+    """Which critiques enter a metric: all, but for those that it does not ask about, as unfocused prompts."""
+    if metric in (*PARTIAL_METRICS, *EMBEDDING_METRICS):
+        return np.asarray(items[:, 1] != 0, np.bool_)
+    return np.ones(len(items), np.bool_)
 
 
-def finite(value: float | None) -> float | None:
-    """A number that JSON can hold, or None."""
-    return value if value is not None and math.isfinite(value) else None
-
-
-@dataclass(frozen=True)
-class MetricScore:
-    """A metric's value.
-
-    Attributes:
-        value: None where no item enters it.
-        n: Items that enter it.
-        interval: 95% percentile bootstrap over items; None when it was not asked for, or n < 2.
-    """
-
-    value: float | None
-    n: int
-    interval: Interval | None = None
-
-
-def _interval(
-    columns: Sequence[Floats], statistic: Callable[..., Floats], resamples: int, seed: int
-) -> Interval | None:
-    """The bootstrap interval; None where the metric is not defined in some resample, as density without words."""
-    found = bootstrap_interval(columns, statistic, resamples=resamples, seed=seed)
-    return found if math.isfinite(found.low) and math.isfinite(found.high) else None
-
-
-def metric_score(scored: Scored, metric: str, resamples: int = 0, seed: int = 0) -> MetricScore:
-    """One metric over the items, with its interval.
+def metric_score(scored: Scored, metric: str, resamples: int = 0, seed: int = 0) -> SumScore:
+    """One metric over the critiques, with its interval.
 
     Raises:
         ValueError: The metric is unknown or was not computed.
     """
-    if not scored.items:
-        return MetricScore(None, 0)
-    columns, statistic = columns_of(scored, metric)
-    keep = _entering(columns, metric)
-    kept = tuple(column[keep] for column in columns)
-    n = int(keep.sum())
-    if n == 0:
-        return MetricScore(None, 0)
-    value = finite(float(statistic(*kept)))
-    wanted = resamples and n > 1 and value is not None
-    interval = _interval(kept, statistic, resamples, seed) if wanted else None
-    return MetricScore(value, n, interval)
+    items, statistic = items_of_metric(scored, metric)
+    entering = items[_entering(items, metric)]
+    score = score_of_sums(entering, statistic, resamples, seed)
+    if metric in EMBEDDING_METRICS and score.n:
+        return replace(score, value=mean_value(entering[:, 0]))
+    return score
 
 
 @dataclass(frozen=True)
-class Difference:
-    """A metric of a first model minus that of a second, over the same items.
+class CritiqueDifference:
+    """A metric of a second model minus that of a first one, over the critiques that enter it for both.
 
     Attributes:
-        value: The difference; None where it is not defined.
-        n: Items that enter the metric for both.
-        interval: 95% paired percentile bootstrap; None when n < 2, or where a resample has no value.
-        better: Items where the first has the higher value; None for metrics of sums.
-        worse: Items where the second has it; None likewise.
+        difference: Second minus first, with its interval.
+        better: Critiques where the second has the higher value; None for metrics that have none of each critique.
+        worse: Critiques where the first has it; None likewise.
     """
 
-    value: float | None
-    n: int
-    interval: Interval | None
+    difference: SumDifference
     better: int | None = None
     worse: int | None = None
 
@@ -300,33 +259,25 @@ _SAME_VALUE = 1e-6
 """Two critiques' values that are closer are equal: an encoder's last digits hang on the processor."""
 
 
-def paired_difference(first: Scored, second: Scored, metric: str, resamples: int = 10_000, seed: int = 0) -> Difference:
-    """Difference of two models on one metric; items are resampled in pairs.
+def paired_difference(
+    first: Scored, second: Scored, metric: str, resamples: int = 10_000, seed: int = 0
+) -> CritiqueDifference:
+    """Second minus first on one metric; critiques are resampled in pairs.
 
     Raises:
         ValueError: The two are not over the same ids, or the metric was not computed for both.
     """
     if [item.id for item in first.items] != [item.id for item in second.items]:
         raise ValueError("the two are over different ids: compare predictions of the same cases")
-    own, statistic = columns_of(first, metric)
-    other, _ = columns_of(second, metric)
-    keep = _entering(own, metric) & _entering(other, metric)
-    width = len(own)
-    columns = tuple(column[keep] for column in (*own, *other))
-    n = int(keep.sum())
-    if n == 0:
-        return Difference(None, 0, None)
-
-    def difference(*both: Floats, axis: int = -1) -> Floats:
-        return statistic(*both[:width], axis=axis) - statistic(*both[width:], axis=axis)
-
-    value = finite(float(difference(*columns)))
-    wanted = n > 1 and value is not None
-    interval = _interval(columns, difference, resamples, seed) if wanted else None
-    if metric in ("rouge_l", "meteor", *EMBEDDING_METRICS):
-        gaps = columns[0] - columns[width]
-        return Difference(value, n, interval, int((gaps > _SAME_VALUE).sum()), int((gaps < -_SAME_VALUE).sum()))
-    return Difference(value, n, interval)
+    ones, statistic = items_of_metric(first, metric)
+    twos, _ = items_of_metric(second, metric)
+    both = _entering(ones, metric) & _entering(twos, metric)
+    ones, twos = ones[both], twos[both]
+    difference = difference_of_sums(ones, twos, statistic, resamples, seed)
+    if metric not in _ITEM_METRICS or not difference.n:
+        return CritiqueDifference(difference)
+    gaps = twos[:, 0] - ones[:, 0]
+    return CritiqueDifference(difference, int((gaps > _SAME_VALUE).sum()), int((gaps < -_SAME_VALUE).sum()))
 
 
 # -- Per item ---------------------------------------------------------------------------------------------------------
@@ -337,7 +288,7 @@ def per_item(scored: Scored) -> Iterator[dict[str, Any]]:
     from lmms_aes_tasks.critiquecanvas.items import record_of
 
     for place, item in enumerate(scored.items):
-        values = {name: finite(float(column[place])) for name, column in scored.embedded.items()}
+        values = {name: finite(column[place]) for name, column in scored.embedded.items()}
         yield record_of(item) | values
 
 
@@ -394,8 +345,8 @@ def score_model(
     from lmms_aes_tasks.critiquecanvas.items import critique_text
 
     items = score_critiques(answered, processes, Progress(shown, "lexical"))
-    texts = [(case, critique_text(response)) for case, response in answered]
     wanted = [name for name in EMBEDDING_METRICS if name in metrics]
+    texts = [(case, critique_text(response)) for case, response in answered] if wanted else []
     values, encoders, missing, problems = embed_all(texts, wanted, shown)
     ordered = tuple(sorted(items, key=lambda item: item.id))
     embedded = {

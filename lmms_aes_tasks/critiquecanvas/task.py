@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,12 +22,14 @@ from lmms_aes_tasks.critiquecanvas.items import (
     critique_text,
     lexicon,
     record_of,
-    score_critique,
+    score_text,
 )
 from lmms_aes_tasks.records import IMAGES_COLUMN, Field, RecordSchema, as_list
 from lmms_aes_tasks.settings import read_settings
-from lmms_aes_tasks.utils.critique_style import style_statistic
+from lmms_aes_tasks.utils.aggregations import aggregation
+from lmms_aes_tasks.utils.critique_style import style_statistic, unread_texts
 from lmms_aes_tasks.utils.images import Fit, fit_image, load_image
+from lmms_aes_tasks.utils.sums import mean_items, ratio, score_of_sums
 from lmms_aes_tasks.utils.text_metrics import corpus_bleu
 from lmms_aes_tasks.utils.wordnet import WordNetError
 
@@ -255,19 +257,11 @@ def process_results(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str,
         `record` (readable, enough for every metric that needs no encoder), and an item under every metric's name.
     """
     response = results[0] if results and isinstance(results[0], str) else ""
-    critique_id, source = str(doc["id"]), str(doc["source"])
-    item = score_critique(
-        critique_id, str(doc["domain"]), response, str(doc["reference"]), str(doc["instruction"]), lexicon()
-    )
-    text = CritiqueText(critique_id, source, critique_text(response), str(doc["reference"]))
-    by_metric = {name: text if name in EMBEDDING_METRICS else item for name in METRICS}
+    critique_id, reference, text = str(doc["id"]), str(doc["reference"]), critique_text(response)
+    item = score_text(critique_id, str(doc["domain"]), text, reference, str(doc["instruction"]), lexicon())
+    for_encoders = CritiqueText(critique_id, str(doc["source"]), text, reference)
+    by_metric = {name: for_encoders if name in EMBEDDING_METRICS else item for name in METRICS}
     return {"record": record_of(item), **by_metric}
-
-
-def _mean(values: Sequence[float]) -> float | None:
-    import numpy as np
-
-    return float(np.mean(values)) if values else None
 
 
 def lexical_or_style(items: Iterable[CritiqueItem], metric: str) -> float | None:
@@ -280,79 +274,54 @@ def lexical_or_style(items: Iterable[CritiqueItem], metric: str) -> float | None
     if metric == "bleu":
         return corpus_bleu(item.lexical.bleu for item in ordered)
     if metric in LEXICAL_METRICS:
-        return _mean([getattr(item.lexical, metric) for item in ordered])
+        return score_of_sums(mean_items([getattr(item.lexical, metric) for item in ordered]), ratio).value
     return style_statistic([item.style for item in ordered], metric)
 
 
-def aggregate_bleu(items: Iterable[CritiqueItem]) -> float | None:
-    """Corpus BLEU as a fraction (S1)."""
-    return lexical_or_style(items, "bleu")
+def _aggregation(metric: str, meaning: str) -> Callable[[Iterable[CritiqueItem]], float | None]:
+    return aggregation(__name__, metric, meaning, lambda items: lexical_or_style(items, metric))
 
 
-def aggregate_rouge_l(items: Iterable[CritiqueItem]) -> float | None:
-    """Mean ROUGE-L (S2)."""
-    return lexical_or_style(items, "rouge_l")
+aggregate_bleu = _aggregation("bleu", "Corpus BLEU as a fraction (S1).")
+aggregate_rouge_l = _aggregation("rouge_l", "Mean ROUGE-L (S2).")
+aggregate_meteor = _aggregation("meteor", "Mean METEOR (S3 to S7).")
+aggregate_avg_length = _aggregation("avg_length", "Mean number of words (S10).")
+aggregate_len_ref = _aggregation("len_ref", "Average length over the references' average length.")
+aggregate_dim_hits = _aggregation("dim_hits", "Mean number of dimensions addressed (S11).")
+aggregate_density = _aggregation("density", "Trigger matches per 100 words (S12).")
+aggregate_prompt_align = _aggregation(
+    "prompt_align", "Share of focused prompts whose every dimension is addressed (S13); None without a focused prompt."
+)
+aggregate_empty_rate = _aggregation("empty_rate", "Share of empty critiques.")
+aggregate_truncated_rate = _aggregation("truncated_rate", "Share of critiques that break off without a sentence mark.")
 
 
-def aggregate_meteor(items: Iterable[CritiqueItem]) -> float | None:
-    """Mean METEOR (S3 to S7)."""
-    return lexical_or_style(items, "meteor")
+def aggregate_wordless_rate(items: Iterable[CritiqueItem]) -> float | None:
+    """Share of critiques with text and no word of any script, said aloud, as are critiques in other scripts."""
+    found = list(items)
+    said = unread_texts([item.style for item in found])
+    if said:
+        from loguru import logger
+
+        for text in said:
+            logger.warning(f"critiquecanvas: {text}")
+    return lexical_or_style(found, "wordless_rate")
 
 
-def aggregate_avg_length(items: Iterable[CritiqueItem]) -> float | None:
-    """Mean number of words (S10)."""
-    return lexical_or_style(items, "avg_length")
+def _embedded(metric: str, meaning: str) -> Callable[[Iterable[CritiqueText]], float | str]:
+    def value(items: Iterable[CritiqueText]) -> float | str:
+        from lmms_aes_tasks.critiquecanvas.in_run import aggregate
+
+        return aggregate(sorted(items, key=lambda item: item.id), metric)
+
+    return aggregation(__name__, metric, meaning, value)
 
 
-def aggregate_len_ref(items: Iterable[CritiqueItem]) -> float | None:
-    """Average length over the references' average length."""
-    return lexical_or_style(items, "len_ref")
-
-
-def aggregate_dim_hits(items: Iterable[CritiqueItem]) -> float | None:
-    """Mean number of dimensions addressed (S11)."""
-    return lexical_or_style(items, "dim_hits")
-
-
-def aggregate_density(items: Iterable[CritiqueItem]) -> float | None:
-    """Trigger matches per 100 words (S12)."""
-    return lexical_or_style(items, "density")
-
-
-def aggregate_prompt_align(items: Iterable[CritiqueItem]) -> float | None:
-    """Share of focused prompts whose every dimension is addressed (S13); None without a focused prompt."""
-    return lexical_or_style(items, "prompt_align")
-
-
-def aggregate_empty_rate(items: Iterable[CritiqueItem]) -> float | None:
-    """Share of empty critiques."""
-    return lexical_or_style(items, "empty_rate")
-
-
-def aggregate_truncated_rate(items: Iterable[CritiqueItem]) -> float | None:
-    """Share of critiques that break off without a sentence mark."""
-    return lexical_or_style(items, "truncated_rate")
-
-
-def _embedded(items: Iterable[CritiqueText], metric: str) -> float | str:
-    from lmms_aes_tasks.critiquecanvas.in_run import aggregate
-
-    return aggregate(sorted(items, key=lambda item: item.id), metric)
-
-
-def aggregate_bert_f1(items: Iterable[CritiqueText]) -> float | str:
-    """Mean BERT-F1; `not computed` where the setting says so or an encoder is not to be had."""
-    return _embedded(items, "bert_f1")
-
-
-def aggregate_sbert_cos(items: Iterable[CritiqueText]) -> float | str:
-    """Mean cosine of sentence embeddings (S8), or `not computed`."""
-    return _embedded(items, "sbert_cos")
-
-
-def aggregate_clip_cos(items: Iterable[CritiqueText]) -> float | str:
-    """Mean raw cosine of CLIP's text and image features (S9), or `not computed`."""
-    return _embedded(items, "clip_cos")
+aggregate_bert_f1 = _embedded(
+    "bert_f1", "Mean BERT-F1; `not computed` where the setting says so or an encoder is not to be had."
+)
+aggregate_sbert_cos = _embedded("sbert_cos", "Mean cosine of sentence embeddings (S8), or `not computed`.")
+aggregate_clip_cos = _embedded("clip_cos", "Mean raw cosine of CLIP's text and image features (S9), or `not computed`.")
 
 
 # -- Counts -----------------------------------------------------------------------------------------------------------

@@ -8,9 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from lmms_aes_tasks.utils.dimensions import DIMENSIONS, focus, mentions, words
+from lmms_aes_tasks.utils.dimensions import DIMENSIONS, focus, mentions, without_markers, words
+from lmms_aes_tasks.utils.scripts import other_words
+from lmms_aes_tasks.utils.sums import Floats, ratio, score_of_sums
 
 _CLOSED = re.compile(r"[.!?…。！？؟।۔]['\"”’»)\]*_`~\s]*\Z")
 STYLE_METRICS = (
@@ -21,8 +22,11 @@ STYLE_METRICS = (
     "prompt_align",
     "empty_rate",
     "truncated_rate",
+    "wordless_rate",
 )
 """Names of the style statistics that are one number."""
+PARTIAL_METRICS = ("prompt_align",)
+"""Those that not every critique enters."""
 
 
 @dataclass(frozen=True)
@@ -30,12 +34,13 @@ class CritiqueStyle:
     """One critique, counted.
 
     Attributes:
-        words: Words of the critique.
+        words: Words of the critique, of any script.
         reference_words: Words of its reference.
         mentions: Matched triggers by dimension, of the dimensions that it addresses.
         focus: Dimensions that the instruction names.
         empty: Whether there is no text.
         truncated: Whether it breaks off: there is text, and it does not end with a sentence mark (our reading).
+        other_script: Whether it has words, and none in the letters a to z: the trigger lists cannot read it.
     """
 
     words: int
@@ -44,6 +49,12 @@ class CritiqueStyle:
     focus: tuple[str, ...]
     empty: bool
     truncated: bool
+    other_script: bool = False
+
+    @property
+    def wordless(self) -> bool:
+        """Whether there is text, and no word of any script in it: signs, numbers, emoji."""
+        return not self.empty and not self.words
 
 
 def breaks_off(text: str) -> bool:
@@ -66,13 +77,15 @@ def critique_style(prediction: str, reference: str, instruction: str) -> Critiqu
         reference: The reference.
         instruction: What the model was asked; few-shot examples in it are not looked at.
     """
+    english, others = len(words(prediction)), len(other_words(without_markers(prediction)))
     return CritiqueStyle(
-        words=len(words(prediction)),
-        reference_words=len(words(reference)),
+        words=english + others,
+        reference_words=len(words(reference)) + len(other_words(without_markers(reference))),
         mentions=mentions(prediction),
         focus=focus(instruction),
         empty=not prediction.strip(),
         truncated=breaks_off(prediction),
+        other_script=others > 0 and not english,
     )
 
 
@@ -84,6 +97,7 @@ _STATISTICS: Mapping[str, tuple[Callable[[CritiqueStyle], float], Callable[[Crit
     "prompt_align": (lambda style: _aligned(style), lambda style: bool(style.focus), 1),
     "empty_rate": (lambda style: style.empty, lambda style: 1, 1),
     "truncated_rate": (lambda style: style.truncated, lambda style: 1, 1),
+    "wordless_rate": (lambda style: style.wordless, lambda style: 1, 1),
 }
 """Each statistic is a scale times a sum over critiques divided by another."""
 
@@ -92,10 +106,8 @@ def _aligned(style: CritiqueStyle) -> bool:
     return bool(style.focus) and set(style.focus) <= set(style.mentions)
 
 
-def style_columns(
-    styles: Sequence[CritiqueStyle], statistic: str
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], float]:
-    """Numerators, denominators and scale of a statistic of `STYLE_METRICS`: it is scale · Σ numerator / Σ denominator.
+def style_sums(styles: Sequence[CritiqueStyle], statistic: str) -> Floats:
+    """What each critique adds to a statistic of `STYLE_METRICS`, of shape (n, 2): the statistic is their ratio.
 
     Raises:
         ValueError: The statistic is unknown.
@@ -103,65 +115,58 @@ def style_columns(
     if statistic not in _STATISTICS:
         raise ValueError(f"unknown statistic {statistic!r}: use one of {', '.join(STYLE_METRICS)}")
     numerator, denominator, scale = _STATISTICS[statistic]
-    columns = [np.array([float(take(style)) for style in styles], np.float64) for take in (numerator, denominator)]
-    return columns[0], columns[1], scale
+    rows = [[scale * float(numerator(style)), float(denominator(style))] for style in styles]
+    return np.array(rows, np.float64).reshape(len(rows), 2)
 
 
 def style_statistic(styles: Sequence[CritiqueStyle], statistic: str) -> float | None:
     """One statistic of `STYLE_METRICS`; None where nothing enters it.
 
+    Length over reference length is a ratio of two means: in Table S5 length and ratio of each locally run model give
+    the same 131 words for the references, which a mean of ratios would not.
+
     Raises:
         ValueError: The statistic is unknown.
     """
-    numerator, denominator, scale = style_columns(styles, statistic)
-    return float(scale * numerator.sum() / denominator.sum()) if denominator.sum() else None
+    return score_of_sums(style_sums(styles, statistic), ratio).value
+
+
+def unread_texts(styles: Sequence[CritiqueStyle]) -> list[str]:
+    """What to say of critiques that the metrics cannot read as they read English; nothing without such."""
+    n = len(styles)
+    wordless, others = sum(style.wordless for style in styles), sum(style.other_script for style in styles)
+    said = []
+    if wordless:
+        said.append(
+            f"{wordless} of {n} critiques have text and no word in it: they score 0 in ROUGE-L and have no length"
+        )
+    if others:
+        said.append(
+            f"{others} of {n} critiques have no word in the letters a to z: the trigger lists are English, so these "
+            "address no dimension, whatever they say"
+        )
+    return said
 
 
 @dataclass(frozen=True)
-class StyleRow:
-    """A row of Table S5.
+class PromptKinds:
+    """Prompts by whether they name a dimension, and what critiques speak of where they do not (Table S5).
 
     Attributes:
-        n: Critiques.
-        n_focused: Prompts that name a dimension.
-        n_generic: Prompts that name none.
         generic_top3: The dimensions that most critiques of generic prompts address, at most three; ties by the order
             of `DIMENSIONS`.
-        avg_length: Mean number of words (S10).
-        len_ref: Average length over the references' average length (our reading; see `style_row`); None without words.
-        dim_hits: Mean number of dimensions addressed (S11).
-        density: Trigger matches per 100 words over all critiques (S12); None without words.
-        prompt_align: Share of focused prompts whose critique addresses every dimension they name (S13), in [0, 1].
-        empty_rate: Share of empty critiques.
-        truncated_rate: Share of critiques that break off.
+        n_focused: Prompts that name a dimension.
+        n_generic: Prompts that name none.
     """
 
-    n: int
+    generic_top3: tuple[str, ...]
     n_focused: int
     n_generic: int
-    generic_top3: tuple[str, ...]
-    avg_length: float | None = None
-    len_ref: float | None = None
-    dim_hits: float | None = None
-    density: float | None = None
-    prompt_align: float | None = None
-    empty_rate: float | None = None
-    truncated_rate: float | None = None
 
 
-def style_row(styles: Sequence[CritiqueStyle]) -> StyleRow:
-    """S10 to S13 over critiques, each in its order or any other.
-
-    Length over reference length is a ratio of two means: in Table S5 length and ratio of each locally run model give
-    the same 131 words for the references, which a mean of ratios would not.
-    """
+def prompt_kinds(styles: Sequence[CritiqueStyle]) -> PromptKinds:
+    """Focused and generic prompts of critiques in any order."""
     generic = collections.Counter(name for style in styles if not style.focus for name in style.mentions)
     ranked = sorted(generic, key=lambda name: (-generic[name], DIMENSIONS.index(name)))
     n_focused = sum(bool(style.focus) for style in styles)
-    return StyleRow(
-        n=len(styles),
-        n_focused=n_focused,
-        generic_top3=tuple(ranked[:3]),
-        n_generic=len(styles) - n_focused,
-        **{statistic: style_statistic(styles, statistic) for statistic in STYLE_METRICS},
-    )
+    return PromptKinds(tuple(ranked[:3]), n_focused, len(styles) - n_focused)

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
-from lmms_aes_tasks.utils.significance import DEFAULT_RESAMPLES, Interval, bootstrap_interval
+from lmms_aes_tasks.utils.significance import DEFAULT_RESAMPLES, Interval
+from lmms_aes_tasks.utils.sums import ratio, score_of_sums
 
 CRITERIA = ("visual_grounding", "aesthetic_specificity", "criterion_appropriateness", "analytical_usefulness")
 """The four criteria, binary for people, 1 to 5 for the judge."""
@@ -20,7 +20,6 @@ OVERALL = "overall_quality"
 SCALE = (1, 2, 3, 4, 5)
 """Values of H and of every score of the judge."""
 
-Floats = npt.NDArray[np.float64]
 Critique = tuple[str, str]
 """A critique is known by its case and its model."""
 
@@ -74,10 +73,6 @@ class Statistic:
 # -- Scores -----------------------------------------------------------------------------------------------------------
 
 
-def _ratio_of_sums(sums: Floats, counts: Floats, axis: int = -1) -> Floats:
-    return np.asarray(np.sum(sums, axis=axis) / np.sum(counts, axis=axis), dtype=np.float64)
-
-
 def mean_by_case(
     values: Sequence[tuple[str, float]], resamples: int = DEFAULT_RESAMPLES, seed: int = 0
 ) -> tuple[float, Interval | None]:
@@ -90,17 +85,18 @@ def mean_by_case(
 
     Returns:
         The mean, and its interval; None with a single case.
+
+    Raises:
+        ValueError: There is no value.
     """
     by_case: dict[str, list[float]] = collections.defaultdict(list)
     for case_id, value in values:
         by_case[case_id].append(value)
-    cases = sorted(by_case)
-    sums = np.array([sum(by_case[case_id]) for case_id in cases], dtype=np.float64)
-    counts = np.array([len(by_case[case_id]) for case_id in cases], dtype=np.float64)
-    mean = float(sums.sum() / counts.sum())
-    if len(cases) < 2:
-        return mean, None
-    return mean, bootstrap_interval((sums, counts), _ratio_of_sums, resamples=resamples, seed=seed)
+    items = np.array([[sum(by_case[case_id]), len(by_case[case_id])] for case_id in sorted(by_case)], np.float64)
+    score = score_of_sums(items, ratio, resamples, seed)
+    if score.value is None:
+        raise ValueError("no values: give at least one")
+    return score.value, score.interval
 
 
 @dataclass(frozen=True)

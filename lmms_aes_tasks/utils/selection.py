@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from lmms_aes_tasks.utils.permutations import TRIALS
-from lmms_aes_tasks.utils.significance import Interval, bootstrap_interval
+from lmms_aes_tasks.utils.significance import Interval
+from lmms_aes_tasks.utils.sums import Floats, SumScore, difference_of_sums, mean_items, ratio, score_of_sums
 
 QUESTIONS = ("top1", "bot1", "tb1")
 """Best, worst, best and worst (the paper's Top-1, Bot-1, TB-1)."""
 
-Floats = npt.NDArray[np.float64]
+SelectionScore = SumScore
+"""A score of choices; its n counts trials (ap@1 and parse rates) or complete tasks (pass^3, order flips)."""
 
 
 @dataclass(frozen=True)
@@ -108,6 +110,11 @@ class TaskTable:
     complete: npt.NDArray[np.bool_]
     stable: npt.NDArray[np.bool_]
 
+    @property
+    def right_of_count(self) -> Floats:
+        """What each task adds to ap@1, of shape (tasks, 2)."""
+        return np.stack([self.right, self.count], axis=-1)
+
 
 def task_table(trials: Iterable[Trial]) -> TaskTable:
     """Per-task sums of trials, ordered by task id."""
@@ -122,51 +129,18 @@ def task_table(trials: Iterable[Trial]) -> TaskTable:
     )
 
 
-@dataclass(frozen=True)
-class SelectionScore:
-    """A value with its interval and what it is over.
-
-    Attributes:
-        value: In [0, 1]; None when nothing enters it.
-        n: Trials (ap@1 and parse rates) or complete tasks (pass^3, order flips).
-        interval: 95% percentile bootstrap interval over tasks; None when not asked for, or fewer than 2 tasks.
-    """
-
-    value: float | None
-    n: int
-    interval: Interval | None = None
-
-
-def _ratio(numerator: Floats, denominator: Floats, axis: int = -1) -> Floats:
-    return np.asarray(np.sum(numerator, axis=axis) / np.sum(denominator, axis=axis), dtype=np.float64)
-
-
-def _mean(values: Floats, axis: int = -1) -> Floats:
-    return np.asarray(np.mean(values, axis=axis), dtype=np.float64)
-
-
-def _score(
-    columns: tuple[Floats, ...], statistic: Callable[..., Floats], n: int, resamples: int, seed: int
-) -> SelectionScore:
-    if n == 0:
-        return SelectionScore(None, 0)
-    interval = None
-    if resamples and len(columns[0]) > 1:
-        interval = bootstrap_interval(columns, statistic, resamples=resamples, seed=seed)
-    return SelectionScore(float(statistic(*columns)), n, interval)
-
-
 def ap_at_1(trials: Iterable[Trial], resamples: int = 0, seed: int = 0) -> SelectionScore:
     """ap@1: the share of trials answered right (section 3.1); resampled by tasks, not by trials."""
     table = task_table(trials)
-    return _score((table.right, table.count), _ratio, int(table.count.sum()), resamples, seed)
+    score = score_of_sums(table.right_of_count, ratio, resamples, seed)
+    return replace(score, n=int(table.count.sum()))
 
 
 def pass_pow_3(trials: Iterable[Trial], resamples: int = 0, seed: int = 0) -> SelectionScore:
     """pass^3: the share of complete tasks answered right in all three trials (section 3.1)."""
     table = task_table(trials)
-    passed = (table.right == TRIALS)[table.complete].astype(np.float64)
-    return _score((passed,), _mean, len(passed), resamples, seed)
+    passed = (table.right == TRIALS)[table.complete]
+    return score_of_sums(mean_items(passed), ratio, resamples, seed)
 
 
 def order_flip_rate(trials: Iterable[Trial], resamples: int = 0, seed: int = 0) -> SelectionScore:
@@ -175,14 +149,13 @@ def order_flip_rate(trials: Iterable[Trial], resamples: int = 0, seed: int = 0) 
     A task in which an answer was not read has not chosen the same image three times: it counts as flipped.
     """
     table = task_table(trials)
-    flipped = (~table.stable)[table.complete].astype(np.float64)
-    return _score((flipped,), _mean, len(flipped), resamples, seed)
+    flipped = (~table.stable)[table.complete]
+    return score_of_sums(mean_items(flipped), ratio, resamples, seed)
 
 
 def parse_rate(trials: Iterable[Trial], strict: bool = False) -> SelectionScore:
     """Share of trials whose answer was read; with `strict`, by the authors' own rule."""
-    read = np.array([t.answer is not None and (t.strict or not strict) for t in trials], dtype=np.float64)
-    return SelectionScore(float(read.mean()) if len(read) else None, len(read))
+    return score_of_sums(mean_items([t.answer is not None and (t.strict or not strict) for t in trials]), ratio)
 
 
 def random_baseline(sizes: Sequence[int], question: str) -> dict[str, float | None]:
@@ -259,10 +232,6 @@ class Comparison:
     p: float | None = None
 
 
-def _ratio_difference(right: Floats, count: Floats, other: Floats, others: Floats, axis: int = -1) -> Floats:
-    return _ratio(other, others, axis) - _ratio(right, count, axis)
-
-
 def compare(
     first: Iterable[Trial], second: Iterable[Trial], resamples: int = 0, seed: int = 0
 ) -> dict[str, Comparison]:
@@ -275,12 +244,11 @@ def compare(
     two = task_table(trial for task_id in shared for trial in twos[task_id])
     if not shared:
         return {"ap_at_1": Comparison(None, None, 0), "pass_pow_3": Comparison(None, None, 0)}
-    sums = (one.right, one.count, two.right, two.count)
-    ap = _score(sums, _ratio_difference, len(shared), resamples, seed)
+    ap = difference_of_sums(one.right_of_count, two.right_of_count, ratio, resamples, seed)
     both = one.complete & two.complete
     passed, others = (one.right == TRIALS)[both], (two.right == TRIALS)[both]
-    step = others.astype(np.float64) - passed.astype(np.float64)
-    power = _score((step,), _mean, len(step), resamples, seed)
+    steps = others.astype(np.float64) - passed.astype(np.float64)
+    power = score_of_sums(mean_items(steps), ratio, resamples, seed)
     lost, won = int(np.sum(passed & ~others)), int(np.sum(others & ~passed))
     return {
         "ap_at_1": Comparison(ap.value, ap.interval, ap.n),

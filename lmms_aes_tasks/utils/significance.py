@@ -1,4 +1,4 @@
-"""Uncertainty of scores: seeded bootstrap intervals."""
+"""Uncertainty of scores: seeded bootstrap intervals, McNemar's exact test, Wilson's interval of a proportion."""
 
 from __future__ import annotations
 

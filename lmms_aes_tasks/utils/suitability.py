@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from lmms_aes_tasks.utils.significance import Interval, bootstrap_interval
+from lmms_aes_tasks.utils.sums import Floats, Statistic, SumScore, ratio, score_of_sums
 
-Codes = npt.NDArray[np.int8]
-
-YES, NO, OTHER, UNPARSED = 0, 1, 2, -1
-"""Codes of answers: option A, option B, any further option, nothing read."""
+SUITABILITY_METRICS = ("accuracy", "macro_f1", "yes_rate", "yes_f1", "no_f1", "parse_rate")
+"""Metric names in the order of the paper's tables."""
+Score = SumScore
+"""A metric's score; its value is in [0, 1], and its n counts the cases that enter it."""
 
 
 @dataclass(frozen=True)
@@ -41,85 +40,40 @@ class Decision:
         return self.answer == self.gold
 
 
-def _codes(decisions: Sequence[Decision]) -> tuple[Codes, Codes]:
-    """Gold and answered position (0 = first option), -1 where nothing was read."""
-
-    def position(decision: Decision, label: str | None) -> int:
-        return min(decision.options.index(label), OTHER) if label in decision.options else UNPARSED
-
-    gold = np.array([position(d, d.gold) for d in decisions], dtype=np.int8)
-    answer = np.array([position(d, d.answer) for d in decisions], dtype=np.int8)
-    return gold, answer
+def _class_counts(decision: Decision, option: str) -> list[bool]:
+    """What a two-option case adds to the F1 of an option's class: right with it, answered with it, labelled with it."""
+    answered, labelled = decision.answer == option, decision.gold == option
+    return [answered and labelled, answered, labelled]
 
 
-def _class_f1(gold: Codes, answer: Codes, label: int, axis: int = -1) -> npt.NDArray[np.float64]:
-    """2·TP / (predicted + gold) along an axis; 0 where both are 0 (S18)."""
-    true_positives = np.sum((gold == label) & (answer == label), axis=axis)
-    denominator = np.sum(answer == label, axis=axis) + np.sum(gold == label, axis=axis)
-    return np.asarray(2 * true_positives / np.maximum(denominator, 1), dtype=np.float64)
+def _f1(sums: Floats) -> Floats:
+    """2·TP / (answered + labelled) of three sums; 0 where both are 0 (S18)."""
+    return np.asarray(2 * sums[..., 0] / np.maximum(sums[..., 1] + sums[..., 2], 1), dtype=np.float64)
 
 
-def _yes_f1(gold: Codes, answer: Codes, axis: int = -1) -> npt.NDArray[np.float64]:
-    return _class_f1(gold, answer, YES, axis)
-
-
-def _no_f1(gold: Codes, answer: Codes, axis: int = -1) -> npt.NDArray[np.float64]:
-    return _class_f1(gold, answer, NO, axis)
-
-
-def _macro_f1(gold: Codes, answer: Codes, axis: int = -1) -> npt.NDArray[np.float64]:
-    return (_yes_f1(gold, answer, axis) + _no_f1(gold, answer, axis)) / 2
-
-
-def _yes_rate(gold: Codes, answer: Codes, axis: int = -1) -> npt.NDArray[np.float64]:
-    return np.asarray(np.mean(answer == YES, axis=axis), dtype=np.float64)
-
-
-def _accuracy(correct: Codes, read: Codes, axis: int = -1) -> npt.NDArray[np.float64]:
-    return np.asarray(np.mean(correct, axis=axis), dtype=np.float64)
-
-
-def _parse_rate(correct: Codes, read: Codes, axis: int = -1) -> npt.NDArray[np.float64]:
-    return np.asarray(np.mean(read, axis=axis), dtype=np.float64)
-
-
-_Statistic = Callable[..., npt.NDArray[np.float64]]
-_TWO_OPTION: dict[str, _Statistic] = {
-    "macro_f1": _macro_f1,
-    "yes_rate": _yes_rate,
-    "yes_f1": _yes_f1,
-    "no_f1": _no_f1,
-}
-_ALL_CASES: dict[str, _Statistic] = {"accuracy": _accuracy, "parse_rate": _parse_rate}
-
-SUITABILITY_METRICS = ("accuracy", "macro_f1", "yes_rate", "yes_f1", "no_f1", "parse_rate")
-"""Metric names in the order of the paper's tables."""
+def _macro_f1(sums: Floats) -> Floats:
+    return (_f1(sums[..., :3]) + _f1(sums[..., 3:])) / 2
 
 
 @dataclass(frozen=True)
-class Score:
-    """A metric's value with its interval.
+class _Metric:
+    """What a case adds to a metric, and the statistic of these sums."""
 
-    Attributes:
-        value: In [0, 1]; None when no case enters the metric (n = 0).
-        n: Cases that enter it.
-        interval: 95% percentile bootstrap interval; None when it was not asked for or n < 2.
-    """
-
-    value: float | None
-    n: int
-    interval: Interval | None = None
+    adds: Callable[[Decision], list[bool]]
+    statistic: Statistic = ratio
+    two_option: bool = False
 
 
-def _columns(decisions: Sequence[Decision], metric: str) -> tuple[_Statistic, tuple[Codes, Codes]]:
-    """The statistic of a metric and the two columns, one entry per case that enters it."""
-    if metric in _TWO_OPTION:
-        return _TWO_OPTION[metric], _codes([d for d in decisions if len(d.options) == 2])
-    if metric in _ALL_CASES:
-        correct = np.array([d.correct for d in decisions], dtype=np.int8)
-        read = np.array([d.answer is not None for d in decisions], dtype=np.int8)
-        return _ALL_CASES[metric], (correct, read)
-    raise ValueError(f"unknown metric {metric!r}: use one of {', '.join(SUITABILITY_METRICS)}")
+_METRICS: Mapping[str, _Metric] = {
+    "accuracy": _Metric(lambda case: [case.correct, True]),
+    "macro_f1": _Metric(
+        lambda case: _class_counts(case, case.options[0]) + _class_counts(case, case.options[1]), _macro_f1, True
+    ),
+    "yes_rate": _Metric(lambda case: [case.answer == case.options[0], True], two_option=True),
+    "yes_f1": _Metric(lambda case: _class_counts(case, case.options[0]), _f1, True),
+    "no_f1": _Metric(lambda case: _class_counts(case, case.options[1]), _f1, True),
+    "parse_rate": _Metric(lambda case: [case.answer is not None, True]),
+}
 
 
 def suitability_score(decisions: Sequence[Decision], metric: str, resamples: int = 0, seed: int = 0) -> Score:
@@ -141,13 +95,13 @@ def suitability_score(decisions: Sequence[Decision], metric: str, resamples: int
     Raises:
         ValueError: The metric is unknown.
     """
+    if metric not in _METRICS:
+        raise ValueError(f"unknown metric {metric!r}: use one of {', '.join(SUITABILITY_METRICS)}")
+    found = _METRICS[metric]
     ordered = sorted(decisions, key=lambda decision: decision.id)
-    statistic, columns = _columns(ordered, metric)
-    n = len(columns[0])
-    if n == 0:
-        return Score(None, 0)
-    interval = bootstrap_interval(columns, statistic, resamples=resamples, seed=seed) if resamples and n > 1 else None
-    return Score(float(statistic(*columns)), n, interval)
+    entering = [case for case in ordered if len(case.options) == 2 or not found.two_option]
+    items = np.array([found.adds(case) for case in entering], dtype=np.float64)
+    return score_of_sums(items, found.statistic, resamples, seed)
 
 
 def suitability_scores(decisions: Sequence[Decision], resamples: int = 0, seed: int = 0) -> dict[str, Score]:

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from lmms_aes_tasks.utils.scripts import script_parts, with_spaced_characters
+
 if TYPE_CHECKING:
     from lmms_aes_tasks.utils.wordnet import Lexicon
 
@@ -124,18 +126,22 @@ def _stemmer() -> _CachedStemmer:
 def _rouge_tokens_of_word(word: str) -> tuple[str, ...]:
     from rouge_score.tokenize import tokenize
 
-    return tuple(tokenize(word, _stemmer()))
+    tokens: list[str] = []
+    for is_token, part in script_parts(word):
+        tokens += [part] if is_token else tokenize(part, _stemmer())
+    return tuple(tokens)
 
 
 def _rouge_tokens(text: str) -> list[str]:
-    """rouge-score's tokens, word by word: no token reaches over white space, and words come again."""
+    """rouge-score's tokens and other scripts', word by word: none reaches over white space, and words come again."""
     return [token for word in text.split() for token in _rouge_tokens_of_word(word)]
 
 
 def rouge_l(prediction: str, reference: str) -> float:
     """ROUGE-L of one item: F with equal weight of precision and recall of the longest common subsequence (S2).
 
-    rouge-score's tokenizer and Porter stemmer; the subsequence by rapidfuzz.
+    rouge-score's tokenizer and Porter stemmer, which read a to z and digits; other scripts by `scripts.script_parts`
+    (our reading: they would have no token). The subsequence by rapidfuzz.
 
     >>> round(rouge_l("the light falls softly", "soft light falls"), 4)
     0.5714
@@ -154,6 +160,7 @@ def rouge_l(prediction: str, reference: str) -> float:
 def meteor(prediction: str, reference: str, lexicon: Lexicon) -> float:
     """METEOR of one item by NLTK, on whitespace tokens: alpha 0.9, beta 3, gamma 0.5 (S3 to S7).
 
+    In scripts without spaces each letter is a token (our reading: a whole clause would be one).
     Matches are exact, of Porter stems, and of WordNet synonyms, in this order; 0 without any.
 
     Args:
@@ -163,12 +170,10 @@ def meteor(prediction: str, reference: str, lexicon: Lexicon) -> float:
     """
     from nltk.translate.meteor_score import single_meteor_score
 
-    wanted = reference.split()
+    found, wanted = (with_spaced_characters(text).split() for text in (prediction, reference))
     # NLTK looks synonyms up for stems, among the stems of the reference
     synonyms = lexicon.within({_stemmer().stem(word.lower()) for word in wanted})
-    score = single_meteor_score(
-        wanted, prediction.split(), stemmer=_stemmer(), wordnet=synonyms, alpha=0.9, beta=3.0, gamma=0.5
-    )
+    score = single_meteor_score(wanted, found, stemmer=_stemmer(), wordnet=synonyms, alpha=0.9, beta=3.0, gamma=0.5)
     return float(score)
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from lmms_aes_tasks.vab.prompts import Settings, prompt_name
 from lmms_aes_tasks.vab.task import (
     SCHEMA,
-    Settings,
     aggregate_ap_at_1,
     aggregate_incomplete_tasks,
     aggregate_order_flip_rate,
@@ -23,7 +23,6 @@ from lmms_aes_tasks.vab.task import (
     documents_top1,
     normalise_task,
     process_results,
-    prompt_name,
 )
 
 __all__ = [

@@ -17,16 +17,8 @@ from lmms_aes_tasks.predictions import PredictionError
 from lmms_aes_tasks.records import RECORD_SUFFIXES, SourceError, bulleted, read_labels, read_records, records_file
 from lmms_aes_tasks.utils.permutations import TRIALS, trial_permutations
 from lmms_aes_tasks.utils.selection import QUESTIONS, Trial
-from lmms_aes_tasks.vab.task import (
-    MAX_IMAGES,
-    MIN_IMAGES,
-    PROMPT_TYPES,
-    SCHEMA,
-    labels_of,
-    prompt_name,
-    read_trial,
-    task_problems,
-)
+from lmms_aes_tasks.vab.prompts import PROMPT_TYPES, labels_of, prompt_name
+from lmms_aes_tasks.vab.task import MAX_IMAGES, MIN_IMAGES, SCHEMA, read_trial, task_problems
 
 _QUESTION_OF = {prompt_type: question for question, prompt_type in PROMPT_TYPES.items()}
 TASK_FIELDS = ("task_id", "domain", "substyle", "n_images", "ground_truth_best", "ground_truth_worst")

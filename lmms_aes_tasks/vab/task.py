@@ -7,44 +7,34 @@ whose images are shown in the order of `utils.permutations`; answers are mapped 
 from __future__ import annotations
 
 import functools
-import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from lmms_aes_tasks import sources
 from lmms_aes_tasks.records import IMAGES_COLUMN, Field, RecordSchema, as_list
-from lmms_aes_tasks.settings import PROMPTS, load_prompt, read_settings
+from lmms_aes_tasks.settings import load_prompt, read_settings
 from lmms_aes_tasks.utils import selection
+from lmms_aes_tasks.utils.aggregations import aggregation
 from lmms_aes_tasks.utils.answers import PARSER_VERSION, SetAnswer, parse_set
-from lmms_aes_tasks.utils.images import Fit, fit_image, load_image
+from lmms_aes_tasks.utils.images import fit_image, load_image
 from lmms_aes_tasks.utils.permutations import TRIALS, trial_permutations
 from lmms_aes_tasks.utils.selection import Trial
+from lmms_aes_tasks.utils.sums import SumScore
+from lmms_aes_tasks.vab.prompts import (
+    PROMPT_IDS,
+    PROMPT_TYPES,
+    Settings,
+    label,
+    labels_of,
+    order_note,
+    rubrics,
+)
 
 if TYPE_CHECKING:
     import datasets
     from PIL.Image import Image
 
 MIN_IMAGES, MAX_IMAGES = 2, 26
-PROMPT_TYPES: Mapping[str, str] = {"top1": "pick_best", "bot1": "pick_worst", "tb1": "pick_best_and_worst"}
-"""What each task asks; TB-1 of two images is asked as best, and the worst is the other one."""
-PROMPT_IDS: Mapping[str, str] = {
-    "pick_best": "vab-best-1",
-    "pick_worst": "vab-worst-1",
-    "pick_best_and_worst": "vab-best-and-worst-1",
-}
-RUBRICS_ID = "vab-rubrics-1"
-_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
-
-
-def label(position: int) -> str:
-    """The label of a position, A for 0."""
-    return chr(ord("A") + position)
-
-
-def labels_of(n_images: int) -> list[str]:
-    """The labels of a set."""
-    return [label(position) for position in range(n_images)]
 
 
 # -- Documents --------------------------------------------------------------------------------------------------------
@@ -157,58 +147,6 @@ def documents_tb1(cards: datasets.Dataset) -> datasets.Dataset:
     return expand(sources.documents(cards), "tb1")
 
 
-# -- Settings and prompt ----------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What `lmms_eval_specific_kwargs` may set.
-
-    Attributes:
-        image_fit: `none` (default: the images as they are), `pad` or `stretch`.
-        image_size: Side in pixels, for the latter two.
-        rubric: Whether the prompt carries the domain's rubric (appendix C.1, in our words).
-        prompt_file: A template of the user's for the question; null for ours.
-        pair_prompt_file: The same for TB-1 of two images, which is asked as best.
-        pre_prompt: Text put before the prompt.
-        post_prompt: Text put after it.
-    """
-
-    image_fit: Fit = "none"
-    image_size: int = 448
-    rubric: bool = False
-    prompt_file: str | None = None
-    pair_prompt_file: str | None = None
-    pre_prompt: str = ""
-    post_prompt: str = ""
-
-
-@functools.cache
-def rubrics() -> Mapping[str, str]:
-    """Rubric by domain, in our words; `default` for a domain that has none."""
-    found: dict[str, str] = json.loads((PROMPTS / f"{RUBRICS_ID}.json").read_text("utf-8"))
-    return found
-
-
-def prompt_name(given: str) -> str:
-    """Which prompt a model was given, from the text in a samples file: ours with its SHA-256, or `other`."""
-    for prompt_id in PROMPT_IDS.values():
-        prompt = load_prompt(prompt_id, None, ("labels",))
-        if prompt.recognises(given):
-            with_rubric = any(text in given for text in rubrics().values())
-            return f"{prompt.id} sha256:{prompt.sha256}" + (f" with {RUBRICS_ID}" if with_rubric else "")
-    return "other"
-
-
-def _order_note(n_images: int) -> str:
-    """Says which image is which, also to models that get all images first or last."""
-    named = [
-        f"Image {label(i)} is the {_ORDINALS[i]} image" if i < len(_ORDINALS) else f"Image {label(i)} is image {i + 1}"
-        for i in range(n_images)
-    ]
-    return ", ".join(named) + "."
-
-
 # -- What the model sees ----------------------------------------------------------------------------------------------
 
 
@@ -226,7 +164,7 @@ def doc_to_text(doc: Mapping[str, Any], lmms_eval_specific_kwargs: Mapping[str, 
             "n": str(doc["n_images"]),
             "labels": ", ".join(labels),
             "options": "\n".join(f"{name}. Image {name}" for name in labels),
-            "order": _order_note(doc["n_images"]),
+            "order": order_note(doc["n_images"]),
             "rubric": f"\n{domain_rubric}\n" if settings.rubric else "",
         }
     )
@@ -353,29 +291,27 @@ def process_results(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str,
     }
 
 
-def aggregate_ap_at_1(items: Iterable[Trial]) -> float | None:
-    """Share of trials right."""
-    return selection.ap_at_1(items).value
+def _aggregation(
+    metric: str, meaning: str, score: Callable[[Iterable[Trial]], SumScore]
+) -> Callable[[Iterable[Trial]], float | None]:
+    return aggregation(__name__, metric, meaning, lambda items: score(items).value)
 
 
-def aggregate_pass_pow_3(items: Iterable[Trial]) -> float | None:
-    """Share of complete tasks right in all three trials; None when there is none."""
-    return selection.pass_pow_3(items).value
-
-
-def aggregate_parse_rate(items: Iterable[Trial]) -> float | None:
-    """Share of trials whose answer was read."""
-    return selection.parse_rate(items).value
-
-
-def aggregate_strict_parse_rate(items: Iterable[Trial]) -> float | None:
-    """Share of trials whose answer the authors' own rule reads."""
-    return selection.parse_rate(items, strict=True).value
-
-
-def aggregate_order_flip_rate(items: Iterable[Trial]) -> float | None:
-    """Share of complete tasks whose choice changes with the order; None when there is none."""
-    return selection.order_flip_rate(items).value
+aggregate_ap_at_1 = _aggregation("ap_at_1", "Share of trials right.", selection.ap_at_1)
+aggregate_pass_pow_3 = _aggregation(
+    "pass_pow_3", "Share of complete tasks right in all three trials; None when there is none.", selection.pass_pow_3
+)
+aggregate_parse_rate = _aggregation("parse_rate", "Share of trials whose answer was read.", selection.parse_rate)
+aggregate_strict_parse_rate = _aggregation(
+    "strict_parse_rate",
+    "Share of trials whose answer the authors' own rule reads.",
+    functools.partial(selection.parse_rate, strict=True),
+)
+aggregate_order_flip_rate = _aggregation(
+    "order_flip_rate",
+    "Share of complete tasks whose choice changes with the order; None when there is none.",
+    selection.order_flip_rate,
+)
 
 
 def aggregate_incomplete_tasks(items: Iterable[Trial]) -> float:

@@ -165,6 +165,43 @@ def test_a_samples_file_brings_its_references(tmp_path: Path, monkeypatch: pytes
     assert content["metrics"]["prompt_align"]["n"] == N
 
 
+@pytest.mark.parametrize(
+    ("instruction", "focused"), [("Describe this picture.", 0), ("Judge the mood.", 1)], ids=["generic", "focused"]
+)
+def test_the_instruction_counts_and_not_the_text_around_it(
+    instruction: str, focused: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run with `pre_prompt` logs more than the record's instruction; offline values are the harness's."""
+    monkeypatch.setenv("LMMS_AES_CACHE", str(tmp_path / "cache"))
+    doc = {"id": "c0", "domain": "", "instruction": instruction, "reference": "Soft light.", "source": "x"}
+    record = process_results(doc, ["Hard light."])["record"]
+    row = {"target": "Soft light.", "filtered_resps": ["Hard light."], "record": record}
+    samples = write(tmp_path / "samples.jsonl", [row | {"input": f"Mind the lighting. {instruction}"}])
+    content = scored(samples, "--metrics", "style")
+    assert (content["n_focused"], content["n_generic"]) == (focused, 1 - focused)
+    assert content["metrics"]["prompt_align"]["value"] == (0.0 if focused else None)  # it speaks of no mood
+
+
+@pytest.mark.parametrize("focus", [None, "Color", ["Taste"]])
+def test_a_focus_that_is_none_is_named(focus: Any, tmp_path: Path, error_of: Callable[..., str]) -> None:
+    doc = {"id": "c0", "domain": "", "instruction": "a", "reference": "Soft light.", "source": "x"}
+    record = process_results(doc, ["Hard light."])["record"] | {"focus": focus}
+    row = {"input": "a", "target": "Soft light.", "filtered_resps": ["Hard light."], "record": record}
+    shown = error_of("score", "critiquecanvas", write(tmp_path / "samples.jsonl", [row]))
+    assert f"the record of c0: focus is {focus!r}: give a list of Content, Composition" in shown
+
+
+def test_critiques_that_the_metrics_cannot_read_are_said(data: Path, tmp_path: Path) -> None:
+    texts = ["🎨", "光线柔和。", *(text for text, _ in PAIRS[2:])]
+    rows = [{"id": f"c{number:02d}", "response": text} for number, text in enumerate(texts)]
+    predictions = write(tmp_path / "p.jsonl", rows)
+    content = scored(predictions, "--data", data, "--metrics", "rouge_l,style")
+    assert content["metrics"]["wordless_rate"]["value"] == pytest.approx(1 / N)
+    assert [text[:4] for text in content["unread"]] == ["1 of", "1 of"]
+    table = call("score", "critiquecanvas", predictions, "--data", data, "--metrics", "style", "--resamples", 100)
+    assert f"warning: 1 of {N} critiques have text and no word in it" in table.output
+
+
 def test_two_models_in_pairs(data: Path, predictions: Path, tmp_path: Path) -> None:
     other = write(
         tmp_path / "other.jsonl", [{"id": f"c{n:02d}", "response": PAIRS[n][1]} for n in range(N)]
@@ -172,17 +209,18 @@ def test_two_models_in_pairs(data: Path, predictions: Path, tmp_path: Path) -> N
     content = scored(predictions, "--data", data, "--compare", other, "--metrics", "lexical,style")
     differences = content["differences"]
     for name in ("bleu", "rouge_l", "avg_length", "density"):
-        gap = content["metrics"][name]["value"] - content["second"]["metrics"][name]["value"]
+        gap = content["second"]["metrics"][name]["value"] - content["metrics"][name]["value"]
         assert differences[name]["value"] == pytest.approx(gap, abs=1e-12)
         assert differences[name]["low"] <= differences[name]["value"] <= differences[name]["high"]
-    assert (differences["rouge_l"]["better"], differences["rouge_l"]["worse"]) == (0, N)
+    assert content["difference"] == "second minus first"
+    assert (differences["rouge_l"]["better"], differences["rouge_l"]["worse"]) == (N, 0)
     assert differences["bleu"]["better"] is None
     same = scored(predictions, "--data", data, "--compare", predictions, "--metrics", "rouge_l")["differences"][
         "rouge_l"
     ]
     assert (same["value"], same["low"], same["high"], same["better"], same["worse"]) == (0, 0, 0, 0, 0)
     table = call("score", "critiquecanvas", predictions, "--data", data, "--compare", other, "--metrics", "rouge_l")
-    assert "mine.jsonl minus other.jsonl" in table.output
+    assert "second minus first: other.jsonl minus mine.jsonl" in table.output
 
 
 def test_it_draws(data: Path, predictions: Path, tmp_path: Path) -> None:

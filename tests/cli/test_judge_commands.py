@@ -35,7 +35,7 @@ def server() -> Iterator[Server]:
 
 @pytest.fixture
 def command(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    monkeypatch.setattr(critique_judge, "BACKOFF_SECONDS", 0.0)
+    monkeypatch.setattr(critique_judge.run, "BACKOFF_SECONDS", 0.0)
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     return [

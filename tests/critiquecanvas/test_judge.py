@@ -35,7 +35,7 @@ def server() -> Iterator[Server]:
 @pytest.fixture(autouse=True, scope="module")
 def no_waiting() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(judge, "BACKOFF_SECONDS", 0.0)
+        patch.setattr(judge.run, "BACKOFF_SECONDS", 0.0)
         yield
 
 
@@ -235,7 +235,12 @@ def run(
     written: list[dict[str, Any]] = []
     with judge.openai_transport(server.address, "sk-secret-key", 10.0) as send:
         found = judge.run_judge(
-            cases, lambda _: document, SETTINGS, send, lambda line: written.append(dict(line)), **options
+            cases,
+            lambda _: document,
+            SETTINGS,
+            send,
+            lambda line: written.append(dict(line)),
+            judge.RunOptions(**options),
         )
     return found, written
 
@@ -327,7 +332,12 @@ def test_a_refused_request_stops_the_run(server: Server, document: dict[str, Any
     written: list[Any] = []
     with judge.openai_transport(server.address, "sk-secret-key", 10.0) as send, pytest.raises(PredictionError) as error:
         judge.run_judge(
-            [case(PAIR, f"c{i}") for i in range(6)], lambda _: document, SETTINGS, send, written.append, concurrency=1
+            [case(PAIR, f"c{i}") for i in range(6)],
+            lambda _: document,
+            SETTINGS,
+            send,
+            written.append,
+            judge.RunOptions(1),
         )
     assert len(server.requests) == 3  # nothing after it
     assert [line["id"] for line in written] == ["c0", "c1"]  # and nothing lost
@@ -338,10 +348,86 @@ def test_a_refused_request_stops_the_run(server: Server, document: dict[str, Any
     )
 
 
+def error_body(**fields: Any) -> bytes:
+    return json.dumps({"error": fields}).encode()
+
+
+@pytest.mark.parametrize(
+    ("content", "shown"),
+    [
+        (error_body(message="Insufficient credits", code=402), ("error 402: Insufficient credits", "Add credits")),
+        (error_body(message="Insufficient credits", code="402"), ("error 402: Insufficient credits", "Add credits")),
+        (error_body(message="No such key", code=401), ("error 401: No such key", "Check OPENAI_API_KEY")),
+        (error_body(message="No such key", code="invalid_api_key"), ("error invalid_api_key", "Check OPENAI_API_KEY")),
+        (error_body(message="Not yours", type="permission_error", code=None), ("Not yours", "Check OPENAI_API_KEY")),
+        (error_body(message="Which?", code=404), ("error 404: Which?", "--judge some-judge")),
+        (error_body(message="Bad", code=400), ("error 400: Bad", "--response-format")),
+        (json.dumps([{"error": {"code": 403, "message": "No", "status": "PERMISSION_DENIED"}}]).encode(), ("403: No",)),
+        (b'{"object": "error", "message": "no model", "type": "NotFoundError", "code": 404}', ("404: no model",)),
+        (b'{"errors": [{"message": "pay", "code": 402}]}', ("error 402: pay",)),
+        (completion("half", error={"code": 402, "message": "Credits ran out"}), ("error 402: Credits ran out",)),
+    ],
+)
+def test_an_error_in_a_reply_of_status_200_stops_the_run(
+    server: Server, document: dict[str, Any], content: bytes, shown: tuple[str, ...]
+) -> None:
+    server.reply = lambda body: BOTH if len(server.requests) < 3 else Reply(content)
+    written: list[Any] = []
+    with judge.openai_transport(server.address, "sk-secret-key", 10.0) as send, pytest.raises(PredictionError) as error:
+        cases = [case(PAIR, f"c{i}") for i in range(6)]
+        judge.run_judge(cases, lambda _: document, SETTINGS, send, written.append, judge.RunOptions(1))
+    assert len(server.requests) == 3
+    assert [line["id"] for line in written] == ["c0", "c1"]
+    for text in ("the endpoint refuses the request: ", "(in a reply of HTTP status 200)", *shown):
+        assert text in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (error_body(message="Slow down", code=429), "error 429: Slow down"),
+        (error_body(message="Slow down", code="rate_limit_exceeded"), "error rate_limit_exceeded: Slow down"),
+        (error_body(message="Overloaded", code=503), "error 503: Overloaded"),
+        (error_body(message="Odd", code=1234), "error 1234: Odd"),
+        (b'{"error": "busy"}', "an error: busy"),
+        (json.dumps([{"error": {"code": 500, "message": "Internal"}}]).encode(), "error 500: Internal"),
+        (completion("", finish_reason="error", error={"code": 502, "message": "Provider"}), "error 502: Provider"),
+        (completion("A ha", finish_reason="error"), "the endpoint broke the response off (finish_reason error)"),
+        (b'{"choices": [], "finish_reason": "stop"}', "the response is empty (finish_reason stop)"),
+        (completion("", finish_reason="length"), "the response is empty (finish_reason length)"),
+        (b'{"choices": []}', "the reply holds no completion"),
+        (b"<html>Please log in</html>", "the reply is a web page (is --base-url right?): <html>Please log in</html>"),
+        (b"upstream\x1b[31m gone", "the reply is no JSON (is --base-url right?): upstream [31m gone"),
+        (error_body(message="sk-secret-key " * 60, code=500), "error 500: " + "[API key] " * 28 + "[API key]…"),
+    ],
+)
+def test_an_error_that_may_pass_is_asked_again_and_named(
+    server: Server, document: dict[str, Any], content: bytes, reason: str
+) -> None:
+    server.reply = lambda body: Reply(content)
+    found, written = run(server, document, [case(PAIR)])
+    assert (found.calls, written) == (4, [])
+    assert found.no_response == {"c0": reason}
+
+
+@pytest.mark.parametrize("error", [None, "", {}, {"message": "", "code": None}, {"code": 200, "message": "OK"}, False])
+def test_an_error_that_says_nothing_is_none(server: Server, document: dict[str, Any], error: Any) -> None:
+    server.reply = lambda body: Reply(json.dumps(json.loads(completion(BOTH)) | {"error": error}).encode())
+    _, (line,) = run(server, document, [case(PAIR)])
+    assert line["raw"] == BOTH
+
+
+def test_what_the_endpoint_filtered_is_final(server: Server, document: dict[str, Any]) -> None:
+    server.reply = lambda body: Reply(completion("", finish_reason="content_filter"))
+    _, (line,) = run(server, document, [case(PAIR)])
+    assert len(server.requests) == 1
+    assert line["problem"] == "the endpoint filtered the response (finish_reason content_filter)"
+
+
 def test_the_budget_counts_every_attempt(server: Server, document: dict[str, Any]) -> None:
     server.reply = lambda body: Reply(b"{}", 500) if len(server.requests) == 1 else BOTH
     cases = [case(PAIR, f"c{i}") for i in range(5)]
-    found, written = run(server, document, cases, concurrency=1, budget=judge.Budget(4))
+    found, written = run(server, document, cases, concurrency=1, budget=4)
     assert len(server.requests) == 4
     assert [(line["id"], line["attempts"]) for line in written] == [("c0", 2), ("c1", 1), ("c2", 1)]
     assert (found.calls, found.not_asked, found.no_response) == (4, ["c3", "c4"], {})
@@ -360,7 +446,7 @@ def test_many_at_once(server: Server, document: dict[str, Any]) -> None:
 
 
 def test_the_waits_double_and_have_jitter(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(judge, "BACKOFF_SECONDS", 1.0)
+    monkeypatch.setattr(judge.run, "BACKOFF_SECONDS", 1.0)
     for attempt, base in ((2, 1), (3, 2), (4, 4)):
         waits = [judge.backoff_seconds(0, f"c{i}", attempt) for i in range(200)]
         assert 0.5 * base <= min(waits) < 0.6 * base

@@ -19,6 +19,7 @@ from lmms_aes_tasks.critiquecanvas import task as critiquecanvas
 from lmms_aes_tasks.critiquecanvas.encoders import (
     EmbeddingCase,
     Encoders,
+    clip_encoder,
     embed,
     encoders_in_environment,
     locate_encoder,
@@ -298,7 +299,7 @@ def test_reasoning_is_not_scored() -> None:
         ({"words": -1}, "word and trigger counts are"),
         ({"mentions": {"Taste": 1}}, "unknown dimension Taste: use Content"),
         ({"mentions": {"Color": 1.5}}, "word and trigger counts are"),
-        ({"empty": 0}, "empty and truncated are"),
+        ({"empty": 0}, "empty, truncated and other_script are"),
         ({"bleu": [1]}, "BLEU statistics are"),
         ({"id": 3}, "id is 3 and domain 'painting': give texts"),
     ],
@@ -456,6 +457,25 @@ def test_a_folder_that_is_no_model(tmp_path: Path) -> None:
         encoders = Encoders(str(tmp_path), 1, str(tmp_path), str(tmp_path))
         with pytest.raises(EncoderError, match=r"cannot be loaded .* Is it a model of the right kind"):
             embed(metric, [case], encoders, VectorStore(tmp_path / "s.sqlite"))
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        [],
+        {},
+        {"model_cfg": []},
+        {"model_cfg": {"embed_dim": 4, "vision_cfg": {"taste": 1}, "text_cfg": {}}},
+        {"model_cfg": {"embed_dim": "wide", "vision_cfg": {}, "text_cfg": {}}},
+        {"model_cfg": {"embed_dim": 4, "vision_cfg": None, "text_cfg": 3}},
+        {"model_cfg": {"embed_dim": 4, "vision_cfg": {"timm_model_name": "no_such_model"}, "text_cfg": {}}},
+    ],
+)
+def test_a_wrong_configuration_of_clip_is_said(config: Any, tmp_path: Path) -> None:
+    """open_clip answers these with KeyError, TypeError, AttributeError and more."""
+    (tmp_path / "open_clip_config.json").write_text(json.dumps(config), "utf-8")
+    with pytest.raises(EncoderError, match=r"cannot be loaded .* Is it a model of the right kind"):
+        clip_encoder(str(tmp_path), "cpu")
 
 
 def test_images_that_cannot_be_read_leave_the_others_standing(encoder_folders: EncoderFolders, tmp_path: Path) -> None:

@@ -74,6 +74,7 @@ def critique_row(
         focus=[],
         empty=False,
         truncated=False,
+        other_script=False,
         triggers="1",
     )
 

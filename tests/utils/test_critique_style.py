@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from lmms_aes_tasks.utils.critique_style import (
     STYLE_METRICS,
+    PromptKinds,
     breaks_off,
     critique_style,
-    style_columns,
-    style_row,
+    prompt_kinds,
+    style_statistic,
+    style_sums,
+    unread_texts,
 )
 
 PUBLISHED = json.loads((Path(__file__).parents[2] / "lmms_aes_tasks/critiquecanvas/published.json").read_text("utf-8"))
@@ -45,40 +47,73 @@ def test_by_hand() -> None:
     assert [style.focus for style in styles] == [("Color",), ("Lighting", "Emotion"), (), ()]
     assert [style.empty for style in styles] == [False, False, False, True]
     assert [style.truncated for style in styles] == [False, True, False, False]
-    row = style_row(styles)
-    assert row.n == 4
-    assert row.avg_length == (7 + 4 + 3 + 0) / 4
-    assert row.len_ref == (7 + 4 + 3 + 0) / (10 + 4 + 6 + 2)
-    assert row.dim_hits == (2 + 1 + 2 + 0) / 4
-    assert row.density == pytest.approx(100 * (3 + 1 + 3 + 0) / (7 + 4 + 3 + 0), abs=1e-12)
-    assert row.prompt_align == 1 / 2
-    assert (row.n_focused, row.n_generic) == (2, 2)
-    assert row.generic_top3 == ("Composition", "Emotion")  # one critique each: ties in the paper's order
-    assert row.empty_rate == 1 / 4
-    assert row.truncated_rate == 1 / 4
+    values = {name: style_statistic(styles, name) for name in STYLE_METRICS}
+    assert values["avg_length"] == (7 + 4 + 3 + 0) / 4
+    assert values["len_ref"] == (7 + 4 + 3 + 0) / (10 + 4 + 6 + 2)
+    assert values["dim_hits"] == (2 + 1 + 2 + 0) / 4
+    assert values["density"] == pytest.approx(100 * (3 + 1 + 3 + 0) / (7 + 4 + 3 + 0), abs=1e-12)
+    assert values["prompt_align"] == 1 / 2
+    assert values["empty_rate"] == 1 / 4
+    assert values["truncated_rate"] == 1 / 4
+    # Composition and Emotion in one critique each: ties in the paper's order
+    assert prompt_kinds(styles) == PromptKinds(n_focused=2, n_generic=2, generic_top3=("Composition", "Emotion"))
 
 
 def test_generic_top_3_counts_critiques_not_mentions() -> None:
     texts = ["light light light light", "color. mood.", "color. mood.", "mood. style.", "style, style, style."]
-    row = style_row([critique_style(text, "a", "Give a critique.") for text in texts])
-    assert row.generic_top3 == ("Emotion", "Color", "Style")  # 3, 2, 2 critiques; Lighting has 1
+    found = prompt_kinds([critique_style(text, "a", "Give a critique.") for text in texts])
+    assert found.generic_top3 == ("Emotion", "Color", "Style")  # 3, 2, 2 critiques; Lighting has 1
 
 
 def test_nothing_is_undefined_not_zero() -> None:
-    row = style_row([])
-    assert (row.avg_length, row.len_ref, row.density, row.prompt_align, row.empty_rate) == (None,) * 5
-    row = style_row([critique_style("", "a", "Critique this.")])
-    assert (row.avg_length, row.len_ref, row.density, row.prompt_align) == (0.0, 0.0, None, None)
+    for name in ("avg_length", "len_ref", "density", "prompt_align", "empty_rate"):
+        assert style_statistic([], name) is None
+    styles = [critique_style("", "a", "Critique this.")]
+    values = [style_statistic(styles, name) for name in ("avg_length", "len_ref", "density", "prompt_align")]
+    assert values == [0.0, 0.0, None, None]
 
 
-def test_columns_give_the_row() -> None:
+def test_sums_give_the_statistics() -> None:
     styles = [critique_style(*item) for item in ITEMS]
-    row = style_row(styles)
+    assert style_sums(styles, "density").tolist() == [[300, 7], [100, 4], [300, 3], [0, 0]]
     for name in STYLE_METRICS:
-        numerator, denominator, scale = style_columns(styles, name)
-        assert scale * np.sum(numerator) / np.sum(denominator) == getattr(row, name)
+        numerator, denominator = style_sums(styles, name).sum(axis=0)
+        assert numerator / denominator == style_statistic(styles, name)
     with pytest.raises(ValueError, match="unknown statistic 'words': use one of avg_length"):
-        style_columns(styles, "words")
+        style_sums(styles, "words")
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "wordless", "other_script"),
+    [
+        ("Soft light.", 2, False, False),
+        ("光线柔和。", 4, False, True),  # a character is a word where there are no spaces
+        ("Мягкий **свет**.", 2, False, True),
+        ("ضوء ناعم", 2, False, True),
+        ("แสง", 3, False, True),
+        ("Soft 光", 2, False, False),
+        ("café", 1, False, False),  # caf, as the paper counts
+        ("don\u02bct 5 µ", 2, False, False),  # don, t
+        ("🎨 12 !", 0, True, False),
+        ("", 0, False, False),
+        (" \n", 0, False, False),
+    ],
+)
+def test_words_of_any_script(text: str, words: int, wordless: bool, other_script: bool) -> None:
+    style = critique_style(text, text, "Critique this.")
+    assert (style.words, style.reference_words) == (words, words)
+    assert (style.wordless, style.other_script) == (wordless, other_script)
+
+
+def test_texts_that_cannot_be_read_are_counted_and_said() -> None:
+    texts = ["Soft light.", "", "🎨", "!!!", "光线柔和。"]
+    styles = [critique_style(text, "a", "Critique this.") for text in texts]
+    assert style_statistic(styles, "wordless_rate") == 2 / 5
+    first, second = unread_texts(styles)
+    assert first.startswith("2 of 5 critiques have text and no word in it")
+    assert second.startswith("1 of 5 critiques have no word in the letters a to z: the trigger lists are English")
+    assert unread_texts(styles[:2]) == []
+    assert style_statistic([], "wordless_rate") is None
 
 
 @pytest.mark.parametrize(

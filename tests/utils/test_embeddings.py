@@ -10,18 +10,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from lmms_aes_tasks.utils.embeddings import (
-    BertEncoder,
-    ClipEncoder,
-    EncoderError,
-    Progress,
-    SentenceEncoder,
-    bert_f1,
-    cosine,
-    image_values,
-    keep_images,
-    text_values,
-)
+from lmms_aes_tasks.utils.embedding_values import Progress, bert_f1, cosine, image_values, keep_images, text_values
+from lmms_aes_tasks.utils.embeddings import BertEncoder, ClipEncoder, EncoderError, SentenceEncoder
 from lmms_aes_tasks.utils.images import ImageError
 from lmms_aes_tasks.utils.vector_store import VectorStore, content_key
 from tests.critique_texts import HARD, REFERENCES, generated_pairs

@@ -13,7 +13,7 @@ from sacrebleu.metrics.bleu import BLEU
 
 from lmms_aes_tasks.utils.text_metrics import BleuStatistics, bleu_statistics, corpus_bleu, meteor, rouge_l
 from lmms_aes_tasks.utils.wordnet import load_wordnet
-from tests.critique_texts import HARD, PAIRS, REFERENCES, generated_pairs
+from tests.critique_texts import HARD, OTHER_SCRIPTS, PAIRS, REFERENCES, generated_pairs
 
 ROUGE = RougeScorer(["rougeL"], use_stemmer=True)
 
@@ -48,6 +48,9 @@ def test_damaged_statistics_are_refused(values: list[int]) -> None:
 
 def test_rouge_l_is_rouge_scores() -> None:
     for prediction, reference in PAIRS:
+        if prediction == reference and reference in OTHER_SCRIPTS:  # rouge-score has no token there
+            assert rouge_l(prediction, reference) == 1.0
+            continue
         plain = ROUGE.score(reference, prediction)["rougeL"].fmeasure
         assert rouge_l(prediction, reference) == pytest.approx(plain, abs=1e-9)
 
@@ -55,6 +58,10 @@ def test_rouge_l_is_rouge_scores() -> None:
 def test_meteor_is_nltks() -> None:
     lexicon = load_wordnet()
     for prediction, reference in PAIRS:
+        if prediction == reference == OTHER_SCRIPTS[0]:  # a whole clause would be one token
+            # by hand: 15 characters and 3 signs, all in one chunk
+            assert meteor(prediction, reference, lexicon) == pytest.approx(1 - 0.5 * (1 / 18) ** 3, abs=1e-12)
+            continue
         plain = single_meteor_score(reference.split(), prediction.split())
         assert meteor(prediction, reference, lexicon) == pytest.approx(plain, abs=1e-9)
 
@@ -65,6 +72,44 @@ def test_meteor_by_hand() -> None:
     precision, recall = 7 / 8, 7 / 8
     f_mean = precision * recall / (0.9 * precision + 0.1 * recall)
     assert found == pytest.approx(f_mean * (1 - 0.5 * (1 / 7) ** 3), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("prediction", "reference", "expected"),
+    [
+        # Han: 6 and 4 characters, 4 in common in this order
+        ("光线柔和温暖", "光线柔和", 2 * (4 / 6) * (4 / 4) / (4 / 6 + 4 / 4)),
+        # Russian: two of three words
+        ("мягкий свет падает", "Мягкий свет исчез", 2 / 3),
+        # Arabic and Hebrew, punctuation aside: all
+        ("التكوين متوازن.", "التكوين، متوازن", 1.0),
+        ("הקומפוזיציה מאוזנת", "הקומפוזיציה מאוזנת", 1.0),
+        # Hindi: one of two words, vowel signs belong to their letters
+        ("नरम रोशनी", "नरम छाया", 1 / 2),
+        # Thai: อ่อน is อ่ อ น and ออน is อ อ น, so two of three
+        ("อ่อน", "ออน", 2 / 3),
+        # Japanese: the long vowel is a letter; カラ of カラー
+        ("カラー", "カラ", 2 * (2 / 3) * 1 / (2 / 3 + 1)),
+        # mixed: soft, 光, light against soft, light
+        ("soft光light", "soft light", 2 * (2 / 3) * 1 / (2 / 3 + 1)),
+        # digits beyond 0 to 9 are tokens, too
+        ("٣ ألوان", "٣ ألوان", 1.0),
+        # letters that are composed in one text and not in the other
+        ("\u0439", "\u0438\u0306", 1.0),
+        # Latin letters beyond a to z stay as rouge-score reads them: caf and caf
+        ("café", "cafè", 1.0),
+        ("don\u02bct", "don t", 1.0),
+    ],
+)
+def test_rouge_l_in_other_scripts_by_hand(prediction: str, reference: str, expected: float) -> None:
+    assert rouge_l(prediction, reference) == pytest.approx(expected, abs=1e-12)
+
+
+def test_meteor_in_scripts_without_spaces_by_hand() -> None:
+    """光线柔和 beside 光线很柔和: all four characters match in two chunks; recall is 4 of 5."""
+    f_mean = 1 * (4 / 5) / (0.9 * 1 + 0.1 * (4 / 5))
+    expected = f_mean * (1 - 0.5 * (2 / 4) ** 3)
+    assert meteor("光线柔和", "光线很柔和", load_wordnet()) == pytest.approx(expected, abs=1e-12)
 
 
 def test_meteor_in_threads() -> None:

@@ -14,11 +14,12 @@ from scipy import stats
 
 from lmms_aes_tasks import records, sources
 from lmms_aes_tasks.records import SourceError, import_file
-from lmms_aes_tasks.settings import read_settings
+from lmms_aes_tasks.settings import load_prompt, read_settings
 from lmms_aes_tasks.sources import canonical_file, load, read_card
 from lmms_aes_tasks.task_folders import TASKS_PATH
 from lmms_aes_tasks.utils.permutations import trial_permutations
 from lmms_aes_tasks.utils.selection import Trial, ap_at_1, pass_pow_3, position_test, random_baseline
+from lmms_aes_tasks.vab import prompts
 from lmms_aes_tasks.vab import task as vab
 from lmms_aes_tasks.vab.task import (
     SCHEMA,
@@ -235,9 +236,9 @@ def test_the_rubric_is_that_of_the_domain(tasks: Any) -> None:
     doc = dict(expand(tasks, "top1")[3])
     for domain in ("fine-art", "illustration", "photograph", "default"):
         text = doc_to_text(doc | {"domain": domain}, {"rubric": True})
-        assert vab.rubrics()[domain] in text
-        assert vab.rubrics()[domain] not in doc_to_text(doc | {"domain": domain})
-    assert vab.rubrics()["default"] in doc_to_text(doc | {"domain": "else"}, {"rubric": True})
+        assert prompts.rubrics()[domain] in text
+        assert prompts.rubrics()[domain] not in doc_to_text(doc | {"domain": domain})
+    assert prompts.rubrics()["default"] in doc_to_text(doc | {"domain": "else"}, {"rubric": True})
 
 
 def test_a_users_prompts(tasks: Any, tmp_path: Path) -> None:
@@ -256,10 +257,12 @@ def test_a_users_prompts(tasks: Any, tmp_path: Path) -> None:
 def test_a_samples_text_tells_its_prompt(tasks: Any, tmp_path: Path) -> None:
     for question, prompt_id in (("top1", "vab-best-1"), ("bot1", "vab-worst-1"), ("tb1", "vab-best-and-worst-1")):
         doc = expand(tasks, question)[3]
-        digest = vab.load_prompt(prompt_id, None, ("labels",)).sha256
-        assert vab.prompt_name(doc_to_text(doc)) == f"{prompt_id} sha256:{digest}"
-        assert vab.prompt_name(doc_to_text(doc, {"rubric": True})) == f"{prompt_id} sha256:{digest} with vab-rubrics-1"
-        assert vab.prompt_name(doc_to_text(doc, {"pre_prompt": "Hm. "})) == "other"
+        digest = load_prompt(prompt_id, None, ("labels",)).sha256
+        assert prompts.prompt_name(doc_to_text(doc)) == f"{prompt_id} sha256:{digest}"
+        assert (
+            prompts.prompt_name(doc_to_text(doc, {"rubric": True})) == f"{prompt_id} sha256:{digest} with vab-rubrics-1"
+        )
+        assert prompts.prompt_name(doc_to_text(doc, {"pre_prompt": "Hm. "})) == "other"
 
 
 def test_images_are_as_they_are_unless_a_fit_is_set(tasks: Any) -> None:
