@@ -25,7 +25,7 @@ from lmms_aes_tasks.critiquecanvas import critique_text
 from lmms_aes_tasks.predictions import PredictionError
 from lmms_aes_tasks.records import IMAGES_COLUMN, bulleted
 from lmms_aes_tasks.settings import PROMPTS
-from lmms_aes_tasks.utils.answers import strip_reasoning
+from lmms_aes_tasks.utils.answers import visible_text
 from lmms_aes_tasks.utils.images import Fit, fit_image, load_image
 from lmms_aes_tasks.utils.prompts import Prompt, read_prompt
 from lmms_aes_tasks.utils.ratings import CRITERIA, OVERALL, SCALE
@@ -242,11 +242,19 @@ def _differing_keys(where: str, found: Any, wanted: Sequence[str]) -> list[str]:
     return missing + [f"{where} has {name[:40]!r} in it" for name in found if name not in wanted][:3]
 
 
+def _shown(value: Any) -> str:
+    """A value of a verdict for a message: JSON takes deeper nesting in than it writes."""
+    try:
+        return json.dumps(value)[:40]
+    except RecursionError:
+        return "nested too deeply to show"
+
+
 def parse_verdict(text: str, aliases: Sequence[str]) -> tuple[Verdict | None, str | None]:
     """Read a judge's reply.
 
     The reply is one JSON object with every alias and every score, each a whole number from 1 to 5, and nothing else
-    (S2.2.3). Reasoning is removed first, and one Markdown fence around the whole is taken off: our reading.
+    (S2.2.3). Reasoning and control tokens are removed first, and one Markdown fence around the whole is taken off: our reading.
 
     Args:
         text: The reply.
@@ -260,7 +268,7 @@ def parse_verdict(text: str, aliases: Sequence[str]) -> tuple[Verdict | None, st
     """
     if len(text) > MAX_REPLY_CHARS:
         return None, f"{len(text)} characters; {MAX_REPLY_CHARS} are read"
-    text = strip_reasoning(text).strip()
+    text = visible_text(text).text
     fenced = _FENCE.fullmatch(text)
     try:
         found = json.loads(fenced.group(1) if fenced else text, object_pairs_hook=_object_once)
@@ -277,7 +285,7 @@ def parse_verdict(text: str, aliases: Sequence[str]) -> tuple[Verdict | None, st
         for name in SCORES:
             value = scores.get(name, 1)
             if isinstance(value, bool) or not isinstance(value, int) or value not in SCALE:
-                shown = json.dumps(value)[:40]
+                shown = _shown(value)
                 problems.append(f"{alias}: {name} is {shown}, not a whole number from 1 to 5")
     if problems:
         return None, "; ".join(problems)

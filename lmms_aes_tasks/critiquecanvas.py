@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from lmms_aes_tasks import sources
 from lmms_aes_tasks.records import IMAGES_COLUMN, Field, RecordSchema, as_list
 from lmms_aes_tasks.settings import read_settings
-from lmms_aes_tasks.utils.answers import strip_reasoning
+from lmms_aes_tasks.utils.answers import visible_text
 from lmms_aes_tasks.utils.critique_style import STYLE_METRICS, CritiqueStyle, critique_style, style_statistic
 from lmms_aes_tasks.utils.dimensions import DIMENSIONS, triggers
 from lmms_aes_tasks.utils.images import Fit, fit_image, load_image
@@ -293,12 +293,12 @@ class CritiqueText:
 
 
 def critique_text(response: str) -> str:
-    """What is scored of a response: reasoning removed, half surrogate pairs replaced, space around it cut.
+    """What is scored of a response: `visible_text`, with half surrogate pairs replaced.
 
     >>> critique_text("<think>Blue?</think> A calm scene. ")
     'A calm scene.'
     """
-    return strip_reasoning(well_formed(response)).strip()
+    return visible_text(well_formed(response)).text
 
 
 def score_critique(

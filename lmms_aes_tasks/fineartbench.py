@@ -19,7 +19,7 @@ from lmms_aes_tasks.settings import load_prompt, read_settings
 from lmms_aes_tasks.sources import is_first_rank, read_card
 from lmms_aes_tasks.utils import alignment
 from lmms_aes_tasks.utils.alignment import Alignment, Judgement
-from lmms_aes_tasks.utils.answers import PARSER_VERSION, parse_winner, strip_reasoning
+from lmms_aes_tasks.utils.answers import PARSER_VERSION, parse_winner, visible_text
 from lmms_aes_tasks.utils.images import comparison_figure, load_image
 from lmms_aes_tasks.utils.prompts import Prompt
 
@@ -210,7 +210,7 @@ def step_text(doc: Mapping[str, Any], settings: Settings, replies: Sequence[str]
     """
 
     def shown(reply: str) -> str:
-        text = strip_reasoning(reply)
+        text = visible_text(reply).text
         return text if len(text) <= MAX_REPLY_CHARS else f"{text[:MAX_REPLY_CHARS]} […]"
 
     earlier = [
