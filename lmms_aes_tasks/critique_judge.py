@@ -254,7 +254,8 @@ def parse_verdict(text: str, aliases: Sequence[str]) -> tuple[Verdict | None, st
     """Read a judge's reply.
 
     The reply is one JSON object with every alias and every score, each a whole number from 1 to 5, and nothing else
-    (S2.2.3). Reasoning and control tokens are removed first, and one Markdown fence around the whole is taken off: our reading.
+    (S2.2.3). Reasoning and control tokens are removed first, and one Markdown fence around the whole is taken off: our
+    reading.
 
     Args:
         text: The reply.

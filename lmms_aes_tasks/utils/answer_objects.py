@@ -30,7 +30,7 @@ class Pairs(list[tuple[str, Any]]):
 
 
 def _pairs_of(value: Any) -> Any:
-    """A literal with each dict turned into its pairs, as the JSON reader gives them; nested `_MAX_NESTING` deep at most."""
+    """A literal with each dict turned into its pairs, as the JSON reader gives them; at most `_MAX_NESTING` deep."""
     if isinstance(value, dict):
         return Pairs((str(key), _pairs_of(item)) for key, item in value.items())
     if isinstance(value, (list, tuple)):
@@ -121,9 +121,9 @@ def only_item(value: Any) -> Any:
 
 
 def other_writings(text: str) -> Iterator[str]:
-    """A text whose objects cannot be read as they stand, written otherwise: straight quotes, then without escapes.
+    r"""A text whose objects cannot be read as they stand, written otherwise: straight quotes, then without escapes.
 
-    >>> list(other_writings(r'{\\"answer\\": \\"B\\"}'))
+    >>> list(other_writings(r'{\"answer\": \"B\"}'))
     ['{"answer": "B"}']
     """
     if "{" not in text:

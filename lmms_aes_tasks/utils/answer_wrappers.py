@@ -81,10 +81,10 @@ def unwrapped(text: str, answer_mark: str = "") -> str:
     >>> unwrapped("<answer>B</answer>", "Answer: ")
     'Answer: B\n'
     """
-    if "\\" in text:
-        text = _MATHS.sub("", _without_commands(text, answer_mark))
     if "$" in text:
         text = _DOLLARS.sub(lambda match: match.group("value").strip(), text)
+    if "\\" in text:
+        text = _MATHS.sub("", _without_commands(text, answer_mark))
     if "<" in text:
         text = _CONTROL.sub("\n", _TAG_END.sub("\n", _TAG.sub(lambda _: answer_mark, text)))
     return text

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from lmms_aes_tasks.utils.answer_objects import Pairs, named_values, objects, other_writings, whole_object
-from lmms_aes_tasks.utils.answer_wrappers import answer_marks_text, answer_text, unwrapped
+from lmms_aes_tasks.utils.answer_objects import Pairs, named_values, objects, only_item, other_writings, whole_object
+from lmms_aes_tasks.utils.answer_wrappers import answer_marks_text, answer_text, folded, unwrapped
 from lmms_aes_tasks.utils.option_reader import Option, OptionReader
 from lmms_aes_tasks.utils.option_sentences import judged
 
@@ -36,8 +36,8 @@ class OptionAnswer:
     reason: str | None = None
 
 
-# A declared answer: a field ("answer: …"), a heading ("### Answer"), a sentence ("the answer is …"), a choice ("I choose
-# option …"), Chinese.
+# A declared answer: a field ("answer: …"), a heading ("### Answer"), a sentence ("the answer is …"), a choice ("I
+# choose option …"), Chinese.
 _DECLARED = re.compile(
     r"""
     (?<![A-Za-z0-9])answer["'*_`]{0,6}\s{0,4}(?:[:=]|(?:is|was|would\s+be|will\s+be)\b\s{0,4}:?)
@@ -57,10 +57,18 @@ _NEGATED = re.compile(
     r"(?:(?:\b(?:not|never|cannot|neither|nor|incorrect|wrong|rejected|false|if|unless|whether)|n['’]t)"
     r"(?:\s+[\w'’]+){0,6}|(?:\b(?:few|some|many|most)\s(?:people|viewers|readers|others)|\bothers)(?:\s+[\w'’]+){0,3}"
     r"|(?:[不别勿没非未]|没有)(?:是|应该?|会|能|可以?|要|该|建议|宜|得)?|错误的?|不正确的?|不对的?"
-    r"|(?:如果|假如|若|要是|是否|难道|为什么|有人|很多人|不少人|部分人)[\w\s]{0,8})\s*$",
+    r"|(?:如果|假如|若|要是|是否|难道|为什么|有人|很多人|不少人|部分人)[\w\s]{0,8}"
+    r"|\bor|还是|或者?|[和与及]|(?:\band|[&/])\s*\n)\s*$",  # one of several
     re.IGNORECASE,
 )
 _CLAUSE_CHARS = 60
+_HEADING_END = re.compile(r"[ \t*_#]{0,8}\n")
+_SECTION_CHARS = 2_000
+"""As much of what follows a heading is looked at."""
+# JSON reads the backslash of "\boxed" and "\text" as part of a control character
+_UNREAD_COMMANDS = {"\boxed": r"\boxed", "\text": r"\text"}
+_MAX_OBJECTS = 3
+"""Objects within objects that name an option."""
 
 
 def _declared(reader: OptionReader, text: str) -> set[str]:
@@ -69,16 +77,19 @@ def _declared(reader: OptionReader, text: str) -> set[str]:
     for match in islice(_DECLARED.finditer(text), _MAX_DECLARATIONS):
         if _NEGATED.search(text[max(0, match.start() - _CLAUSE_CHARS) : match.start()]):
             continue
-        answer = reader.named(text, match.end()) or reader.short(text, match.end())
+        if _HEADING_END.match(text, match.end()):
+            answer = reader.below_heading(text[match.end() : match.end() + _SECTION_CHARS].strip())
+        else:
+            answer = reader.named(text, match.end()) or reader.short(text, match.end())
         if answer is not None:
             answers.add(answer)
     return answers
 
 
-def _object_value(reader: OptionReader, value: Pairs) -> str | None:
+def _object_value(reader: OptionReader, value: Pairs, depth: int) -> str | None:
     """The option that an object in an answer field names: by its id, its text or both; None where these differ."""
     keys = ("id", "option_id", "option", "choice", "letter", "label", "key", "value", "text", "option_text")
-    read = {reader.value(item) for key, item in value if key.strip().lower() in keys} - {None}
+    read = {_value(reader, item, depth + 1) for key, item in value if key.strip().lower() in keys} - {None}
     if read:
         return read.pop() if len(read) == 1 else None
     ids = [(reader.id_of(key), item) for key, item in value]
@@ -90,13 +101,20 @@ def _object_value(reader: OptionReader, value: Pairs) -> str | None:
     return None
 
 
-def _value(reader: OptionReader, value: Any) -> str | None:
+def _value(reader: OptionReader, value: Any, depth: int = 0) -> str | None:
     """The option that the content of an answer field names."""
+    value = only_item(value)
     if isinstance(value, str) and value.strip().startswith("{"):
         value = whole_object(value) or value
     if isinstance(value, Pairs):
-        return _object_value(reader, value)
-    return reader.value(value)
+        return _object_value(reader, value, depth) if depth < _MAX_OBJECTS else None
+    if not isinstance(value, str):
+        return reader.number(value)
+    for unread, command in _UNREAD_COMMANDS.items():
+        value = value.replace(unread, command)
+    text = unwrapped(folded(value)).strip()
+    right, wrong = judged(reader, text)
+    return reader.short(text) or (right.pop() if len(right) == 1 and not right & wrong else None)
 
 
 def _from_objects(reader: OptionReader, found: Iterable[Pairs], rule: str) -> OptionAnswer | None:
@@ -145,15 +163,18 @@ def _by_objects(reader: OptionReader, body: str) -> OptionAnswer | None:
     return decided
 
 
+_OBJECT_START = re.compile(r"\{|\[(?![^\[\]{}\"',:]{1,20}\])")
+
+
 def parse_option(text: str | None, options: Sequence[Option]) -> OptionAnswer:
     """Read the option that a reply declares (AesCanvas, supplement S2.4.3).
 
     The first rule that decides, decides: (1) `json`, the whole text is a JSON object with an `answer`; (2) `object`,
     JSON objects or Python dicts inside it (a fence, prose, a list of one, one level of nesting, escaped quotes); (3)
-    `declared`, an answer field, a mark of the answer (a box, an answer tag), a declared answer, or a sentence that calls
-    one option right; (4) `leading_id`, the text begins with one option id; (5) `option_text`, it is an option's exact
-    text or begins with a closed Yes or No label. Two different answers within the rule that fires are no answer. Rules
-    2 and 3 are our reading of the paper's "one unambiguous answer field".
+    `declared`, an answer field, a mark of the answer (a box, an answer tag), a declared answer, or a sentence that
+    calls one option right; (4) `leading_id`, the text begins with one option id; (5) `option_text`, it is an option's
+    exact text or begins with a closed Yes or No label. Two different answers within the rule that fires are no answer.
+    Rules 2 and 3 are our reading of the paper's "one unambiguous answer field".
 
     Args:
         text: The reply as generated; None is the empty reply.
@@ -185,9 +206,9 @@ def parse_option(text: str | None, options: Sequence[Option]) -> OptionAnswer:
 
     plain = unwrapped(body).strip()
     # a text that begins as an object is none of the short forms below: the "a" of {"a": 1} is a key
-    leading = None if plain.startswith(("{", "[")) else reader.leading_id(plain)
+    leading = None if _OBJECT_START.match(plain) else reader.leading_id(plain)
     if leading is not None:
-        if leading in wrong or len(reader.listed_ids(plain) | {leading}) > 1:  # denied, or the options repeated
+        if leading in wrong or reader.lists_others(plain, leading):
             return OptionAnswer(None, "conflict")
         return OptionAnswer(leading, "leading_id")
 

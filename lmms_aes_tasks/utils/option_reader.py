@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 from typing import Any
 
-from lmms_aes_tasks.utils.answer_objects import only_item
 from lmms_aes_tasks.utils.answer_wrappers import folded
 
 Option = tuple[str, str]
@@ -23,15 +22,20 @@ CLOSE = r"[*_`\"')\]}>“”‘’」』】]{0,6}"
 # What may follow an id that stands alone: the end, a line end, or punctuation that is not part of a word.
 _STOP = r"(?:\s{0,4}$|\s*[\r\n]|\s{0,4}[.,:;!。、](?![A-Za-z0-9])|\s{1,4}[-–—]{1,3}\s)"
 _BECAUSE = r"(?:\s{1,4}(?:because|since|as|given|due)\b|\s{0,4}(?:是?因为|由于|而不是|而非|(?:而|,)?不选))"
-# At the beginning of a text a colon or a dash makes a list ("A: too bright", "A - 20%"), unless nothing or a reason follows.
+# At the beginning of a text a colon or a dash makes a list ("A: too bright", "A - 20%"), unless nothing or a reason
+# follows.
 _LEADING_STOP = (
     r"(?:\s{0,4}$|\s*[\r\n]|\s{0,4}[.,;!。、](?![A-Za-z0-9])"
     rf"|\s{{0,4}}(?:[:：]|[-–—]{{1,3}})[*_]{{0,3}}(?:\s{{0,4}}$|[^\S\r\n]{{0,4}}[\r\n]|{_BECAUSE}))"
 )
 _PREFIX = r"(?:(?:option|choice)[\s:]{1,4}|选?项\s?:?\s?)"
 # How a declared "option B" may go on: "I choose option B for this image", but not "option B is too bright".
-_GOES_ON = r"(?:\s{1,4}(?:for|in|on|over|with|to|at|here|by|from|rather|instead|based|when|which|that|over|out|among|of|this|it)\b)"
+_GOES_ON = (
+    r"(?:\s{1,4}(?:for|in|on|over|with|to|at|here|by|from|rather|instead|based|when|which|that|out|among|of|this|it)\b)"
+)
 _LEAST_LIKENESS = 0.8
+_MAX_NUMBER = 1_000
+"""Ids that are numbers are below this; a huge one is never printed."""
 _AFTER_COLON = re.compile(
     rf"{CLOSE}\s{{0,4}}(?:[:：]|[-–—]{{1,3}})(?P<line>[^\r\n]{{1,{_MAX_VALUE_CHARS}}})(?:$|[\r\n])"
 )
@@ -95,6 +99,9 @@ class OptionReader:
             rf"(?<![A-Za-z0-9])\(?(?P<id>{ids})\s*[.):]\s*(?P<text>{texts})(?![A-Za-z0-9])", flags
         )
         self._bare = re.compile(rf"{CLOSE}[\s.!。]{{0,4}}(?:$|[\r\n])", flags)
+        self._bare_line = re.compile(
+            rf"(?:^|[\r\n])[ \t]{{0,4}}{OPEN}(?:{_PREFIX})?(?P<id>{ids}){CLOSE}[ \t.!。]{{0,4}}(?=$|[\r\n])", flags
+        )
         self._line = re.compile(
             rf"(?:^|[\r\n])[ \t]{{0,4}}{OPEN}(?:{_PREFIX})?(?P<id>{ids}){CLOSE}\s{{0,3}}(?:[.:)]|[-–—]\s)", flags
         )
@@ -194,22 +201,24 @@ class OptionReader:
         lines = text[start : start + _MAX_VALUE_CHARS].lstrip().splitlines()
         return self.id_at(text, start) or self.exact_text(lines[0] if lines else "") or self.label_at(text, start)
 
-    def value(self, value: Any) -> str | None:
-        """The content of an answer field: a text, or a number where ids are numbers."""
-        value = only_item(value)
-        if (
-            isinstance(value, (int, float))
-            and not isinstance(value, bool)
-            and abs(value) < 1_000
-            and value == int(value)
-        ):
-            return self.id_of(str(int(value)))
-        return self.short(value.strip()) if isinstance(value, str) else None
+    def number(self, value: Any) -> str | None:
+        """The option whose id is this number, a whole one."""
+        if not isinstance(value, (int, float)) or isinstance(value, bool) or not abs(value) < _MAX_NUMBER:
+            return None
+        return self.id_of(str(int(value))) if value == int(value) else None
 
-    def listed_ids(self, text: str) -> set[str]:
-        """Option ids that stand before their own texts anywhere, or begin lines of a list: more than one is no answer.
+    def below_heading(self, text: str) -> str | None:
+        """The answer that a section begins with; a list of the options is none."""
+        option_id = self.leading_id(text)
+        if option_id is not None and self.lists_others(text, option_id):
+            return None
+        return option_id or self.exact_text(text.splitlines()[0] if text else "") or self.label_at(text)
 
-        Lines count where the first one is of the list: an id alone on its line, and remarks below, is an answer.
+    def lists_others(self, text: str, option_id: str) -> bool:
+        """Whether a text that begins with an option id lists further options in the same way.
+
+        Ids count that stand before their own texts anywhere, and those that begin lines as the first one does: below
+        an id alone on its line only others alone on theirs do, since what else is there are remarks.
         """
         ids = {
             self._by_id.get(match.group("id").upper())
@@ -217,6 +226,7 @@ class OptionReader:
             if self._option_of(match) == self._by_id.get(match.group("id").upper())
         }
         first = self._id.match(text)
-        if first is not None and not self._bare.match(text, first.end()):
-            ids |= {self._by_id.get(match.group("id").upper()) for match in self._line.finditer(text)}
-        return {option_id for option_id in ids if option_id is not None}
+        if first is not None:
+            lines = self._bare_line if self._bare.match(text, first.end()) else self._line
+            ids |= {self._by_id.get(match.group("id").upper()) for match in lines.finditer(text)}
+        return not ids <= {option_id, None}

@@ -21,7 +21,10 @@ _LEAD = (
     r"|(?:i|we)\s(?:think|believe|conclude|feel|find|am\s(?:sure|certain|confident))(?:\sthat)?"
     r"|it\sis\s(?:clear|evident|obvious)\sthat|th(?:is|at)\smeans(?:\sthat)?|(?:my\s|the\s)?(?:final\s)?answer:)\s*){0,3}"
 )
-_IS = r"(?:\s(?:is|must\sbe|has\sto\sbe|would\sbe)|['’]s)(?:\s(?:clearly|definitely|indeed|therefore|thus|obviously|certainly))?"
+_IS = (
+    r"(?:\s(?:is|must\sbe|has\sto\sbe|would\sbe)|['’]s)"
+    r"(?:\s(?:clearly|definitely|indeed|therefore|thus|obviously|certainly))?"
+)
 _NOUN = r"(?:answer|option|choice|one|pick|response|alternative)"
 _RIGHT = (
     rf"(?:(?:the\s)?(?:only\s)?(?:right|correct)(?:\s{_NOUN})?"

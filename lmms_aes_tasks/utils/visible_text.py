@@ -50,8 +50,11 @@ class ThoughtMark:
     example: str
 
 
-_THINK = r"(?:(?!no[n_])[a-z0-9_.\-]{1,20}[:|_])?(?:think(?:ing)?(?:_fast(?:er)?)?|thoughts?|thought_process|reasoning|scratchpad"
-_THINK += r"|monologue|cot)(?::[a-z0-9_.\-]{1,20})?"
+_THINK = (
+    r"(?:(?!no[n_])[a-z0-9_.\-]{1,20}[:|_])?"
+    r"(?:think(?:ing)?(?:_fast(?:er)?)?|thoughts?|thought_process|reasoning|scratchpad|monologue|cot)"
+    r"(?::[a-z0-9_.\-]{1,20})?"
+)
 _NAME = rf"(?P<tag>{_THINK}|analysis|reflection|rethink|deliberation|chain_of_thought)"
 _EDGE_NAME = r"(?P<tag>think(?:ing)?|thoughts?|reasoning|analysis|reflection)"
 _ATTRIBUTES = r"(?:\s[^<>]{0,200})?\s?"
@@ -96,11 +99,11 @@ THOUGHT_MARKS: Sequence[ThoughtMark] = (
     ThoughtMark(r"\[unused16\]", r"\[unused17\]", "[unused16]…[unused17]"),
     ThoughtMark(r"<\|content_thinking\|>", r"(?!)", "<|content_thinking|>…<|content_text|>"),
     # gpt-oss, decoded without its special tokens
-    ThoughtMark(r"(?-i:\A\s{0,9}analysis(?=[A-Z]))", r"(?-i:assistant\s?final)(?![a-z])", "analysisWe…assistantfinal"),
+    ThoughtMark(r"(?-i:\A\s{0,9}analysis(?=[A-Z]))", r"(?-i:assistant\s?final(?![a-z]))", "analysisWe…assistantfinal"),
 )
 """Marks around reasoning, beside gpt-oss' channels and Granite's sentences."""
 
-# Where the part for the reader begins and ends. Such a mark is dropped, its content stays; an opening one ends a thought.
+# Where the part for the reader begins and ends. The mark is dropped, its content stays; an opening one ends a thought.
 _PART = r"(?:response|solution|answer|output)"
 _PART_OPENING = (
     rf"<[|｜]?(?:begin|start){_OF}{_PART}[|｜]?>|<\|START_TEXT\|>|<\|open\|>\s?response\s?<\|sep\|>|<\|content_text\|>"
@@ -251,7 +254,7 @@ def _without_reasoning(text: str) -> tuple[str, bool, bool]:
 
 
 def strip_reasoning(text: str | None) -> str:
-    """A reply without its reasoning, and nothing else changed: blocks, what precedes a lone closing mark, an unclosed block.
+    """A reply without its reasoning, and nothing else changed; see `visible_text`.
 
     Blocks do not nest: the first closing mark ends the block, so that a reasoning text which mentions the opening
     mark is still removed whole.
@@ -318,7 +321,7 @@ _ANSWER_CLOSING = re.compile(rf"<\s?[/\\]\s?{ANSWER_TAGS}\s?>", re.IGNORECASE)
 
 
 def _without_answer_tags(text: str) -> str:
-    """A text without the answer tag around the whole of it; one side may be missing, more than one pair is no wrapper."""
+    """A text without the answer tag around the whole; one side may be missing, more than one pair is no wrapper."""
     opening, closing = list(_ANSWER_OPENING.finditer(text)), list(_ANSWER_CLOSING.finditer(text))
     if len(opening) > 1 or len(closing) > 1:
         return text

@@ -24,6 +24,7 @@ class WinnerAnswer:
 
 
 _WINNER_VALUES = {"0": "left", "1": "right", "left": "left", "right": "right", "false": "left", "true": "right"}
+_WINNER_NUMBERS: dict[float, str] = {0.0: "left", 1.0: "right"}
 _VALUE = r"[A-Za-z0-9_.+-]{1,40}"
 _WRAP = r"[\s*_`\"'(\[{#]{0,8}"
 _WINNER_FIELD = re.compile(
@@ -45,7 +46,7 @@ def _winner_value(value: Any) -> str | None:
     if isinstance(
         value, (int, float)
     ):  # a truth value among them; a huge number is none of these, and is never printed
-        return {0: "left", 1: "right"}.get(value)  # type: ignore[call-overload, no-any-return]
+        return _WINNER_NUMBERS.get(value)
     if not isinstance(value, str):
         return None
     text = re.sub(r"^([01])\.0*$", r"\1", unwrapped(value).strip(" \t\r\n*_`\"'().").lower())
