@@ -21,8 +21,8 @@ _MAX_NESTING = 100
 STRAIGHT_QUOTES = str.maketrans({"“": '"', "”": '"', "„": '"', "‘": "'", "’": "'"})
 """Typographic quotes to straight ones."""
 _TYPOGRAPHIC = re.compile("[“”„‘’]")
-_ESCAPED = re.compile(r"\\+([\"'])")
-_ESCAPED_BREAK = re.compile(r"\\+[nrt]")
+_ESCAPED = re.compile(r"\\{1,8}([\"'])")
+_ESCAPED_BREAK = re.compile(r"\\{1,8}[nrt]")
 
 
 class Pairs(list[tuple[str, Any]]):
@@ -120,6 +120,11 @@ def only_item(value: Any) -> Any:
     return value[0] if isinstance(value, list) and not isinstance(value, Pairs) and len(value) == 1 else value
 
 
+def without_escapes(text: str) -> str:
+    """A text whose quotes are written without backslashes before them."""
+    return _ESCAPED.sub(r"\1", text)
+
+
 def other_writings(text: str) -> Iterator[str]:
     r"""A text whose objects cannot be read as they stand, written otherwise: straight quotes, then without escapes.
 
@@ -132,7 +137,7 @@ def other_writings(text: str) -> Iterator[str]:
         text = text.translate(STRAIGHT_QUOTES)
         yield text
     if _ESCAPED.search(text):
-        yield _ESCAPED_BREAK.sub(" ", _ESCAPED.sub(r"\1", text))
+        yield _ESCAPED_BREAK.sub(" ", without_escapes(text))
 
 
 def named_values(pairs: Pairs, name: str) -> list[Any]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from lmms_aes_tasks.utils.answer_objects import without_escapes
 from lmms_aes_tasks.utils.answer_wrappers import folded, unwrapped
 from lmms_aes_tasks.utils.option_reader import CLOSE, OPEN
 from lmms_aes_tasks.utils.visible_text import visible_text
@@ -116,7 +117,7 @@ def parse_set(text: str | None, prompt_type: str, labels: Sequence[str]) -> SetA
     strict = parse_set_strict(visible, prompt_type, labels)
     if strict is not None:
         return SetAnswer(strict, strict, "strict")
-    plain = unwrapped(re.sub(r"\\+([\"'])", r"\1", folded(visible)))
+    plain = unwrapped(without_escapes(folded(visible)))
     allowed = frozenset(labels)
 
     def read(field: str) -> str | None:
