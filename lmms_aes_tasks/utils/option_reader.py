@@ -31,7 +31,8 @@ _LEADING_STOP = (
 _PREFIX = r"(?:(?:option|choice)[\s:]{1,4}|选?项\s?:?\s?)"
 # How a declared "option B" may go on: "I choose option B for this image", but not "option B is too bright".
 _GOES_ON = (
-    r"(?:\s{1,4}(?:for|in|on|over|with|to|at|here|by|from|rather|instead|based|when|which|that|out|among|of|this|it)\b)"
+    r"(?:\s{1,4}(?:for|in|on|over|with|to|at|here|by|from|rather|instead|based|when|which|that|out|among|of|this|it"
+    r"|and|but|so|not)\b)"
 )
 _LEAST_LIKENESS = 0.8
 _MAX_NUMBER = 1_000
@@ -80,6 +81,12 @@ class OptionReader:
         self._alone = re.compile(rf"{tail}(?:{_STOP}|{_BECAUSE})", flags)
         self._leads = re.compile(rf"{tail}(?:{_LEADING_STOP}|{_BECAUSE})", flags)
         self._goes_on = re.compile(rf"{tail}(?:{_GOES_ON}|{_BECAUSE})", flags)
+        # "Option B rather than A.", "Option B for this use.", where the sentence ends
+        self._leads_on = re.compile(
+            rf"{OPEN}{_PREFIX}{OPEN}{alone}{CLOSE}\s{{1,4}}(?:(?:rather\sthan|over|instead\sof)\s(?:option\s|choice\s)?"
+            rf"{OPEN}(?:{ids}){CLOSE}|(?:for|in)\sthis\s[a-z]{{1,20}}|here)\s{{0,4}}(?:[.!;]|$|[\r\n]|{_BECAUSE})",
+            flags,
+        )
         self._text_after_id = re.compile(
             rf"{CLOSE}\s{{0,4}}[.:),\-–—]{{0,3}}{OPEN}(?P<text>{texts})(?![A-Za-z0-9])", flags
         )
@@ -133,7 +140,9 @@ class OptionReader:
         stop = (self._leads if leading else self._alone).match(text, match.end())
         if stop is None and leading and self._misspelt(text, match.end(), option_id):
             return option_id
-        if stop is None or _REMARK.match(text, match.end()):
+        if stop is None:
+            return option_id if leading and self._leads_on.match(text, match.start()) else None
+        if leading and _REMARK.match(text, match.end()):
             return None
         following = self._id.match(text, stop.end()) if text[stop.start() : stop.end()].strip().endswith(":") else None
         if following is not None and self._alone.match(text, following.end()):  # "A: B"
@@ -209,7 +218,7 @@ class OptionReader:
 
     def below_heading(self, text: str) -> str | None:
         """The answer that a section begins with; a list of the options is none."""
-        option_id = self.leading_id(text)
+        option_id = self.id_at(text)
         if option_id is not None and self.lists_others(text, option_id):
             return None
         return option_id or self.exact_text(text.splitlines()[0] if text else "") or self.label_at(text)
@@ -218,7 +227,7 @@ class OptionReader:
         """Whether a text that begins with an option id lists further options in the same way.
 
         Ids count that stand before their own texts anywhere, and those that begin lines as the first one does: below
-        an id alone on its line only others alone on theirs do, since what else is there are remarks.
+        an id alone on its line, or with its own text, only others alone on theirs do, since the rest are remarks.
         """
         ids = {
             self._by_id.get(match.group("id").upper())
@@ -227,6 +236,7 @@ class OptionReader:
         }
         first = self._id.match(text)
         if first is not None:
-            lines = self._bare_line if self._bare.match(text, first.end()) else self._line
+            complete = self._bare.match(text, first.end()) or self._text_after_id.match(text, first.end())
+            lines = self._bare_line if complete else self._line
             ids |= {self._by_id.get(match.group("id").upper()) for match in lines.finditer(text)}
         return not ids <= {option_id, None}
