@@ -20,8 +20,8 @@ def fold_full_width(text: str) -> str:
 
 
 def folded(text: str) -> str:
-    """`fold_full_width`, and characters without a width removed, which would part a letter from what follows it."""
-    return text.translate(_FOLDED)
+    """`fold_full_width`, characters without a width removed, and line ends as one character."""
+    return text.translate(_FOLDED).replace("\r\n", "\n")
 
 
 def answer_text(text: str | None) -> str:
@@ -40,6 +40,11 @@ _MATHS = re.compile(r"\\[()\[\]]|\\(?:displaystyle|quad|qquad|left|right|,|;|!)(
 _DOLLARS = re.compile(r"(?P<mark>\${1,2})(?P<value>[^$\n]{1,200})(?P=mark)")
 _TAG = re.compile(rf"<\s?{ANSWER_TAGS}(?:\s[^<>]{{0,200}})?>|<\|begin_of_box\|>", re.IGNORECASE)
 _TAG_END = re.compile(rf"<\s?[/\\]\s?{ANSWER_TAGS}\s?>|<\|end_of_box\|>", re.IGNORECASE)
+_INLINE = re.compile(
+    r"<(?P<tag>b|strong|em|i|u|p|span|code|mark|h[1-6]|div|center)(?:\s[^<>]{0,200})?>(?P<value>[^<>]{0,400})</(?P=tag)>",
+    re.IGNORECASE,
+)
+_FENCE = re.compile(r"```[A-Za-z]{0,12}[ \t]{0,4}\n|```")
 _CONTROL = re.compile(r"<[|｜][^|｜<>\s]{1,48}[|｜]>|</s>|<(?:eos|end_of_turn)>", re.IGNORECASE)
 
 
@@ -69,7 +74,9 @@ def _without_commands(text: str, answer_mark: str) -> str:
 
 
 def unwrapped(text: str, answer_mark: str = "") -> str:
-    r"""A text without LaTeX settings and math marks, answer tags and box tokens; other control tokens become line ends.
+    r"""A text without LaTeX settings, math marks, fences, inline HTML, answer tags and box tokens.
+
+    Other control tokens become line ends.
 
     Args:
         text: A text, folded.
@@ -85,7 +92,11 @@ def unwrapped(text: str, answer_mark: str = "") -> str:
         text = _DOLLARS.sub(lambda match: match.group("value").strip(), text)
     if "\\" in text:
         text = _MATHS.sub("", _without_commands(text, answer_mark))
+    if "```" in text:
+        text = _FENCE.sub("\n", text)
     if "<" in text:
+        for _ in range(2):  # <p><b>B</b></p>
+            text = _INLINE.sub(r"\g<value>", text)
         text = _CONTROL.sub("\n", _TAG_END.sub("\n", _TAG.sub(lambda _: answer_mark, text)))
     return text
 

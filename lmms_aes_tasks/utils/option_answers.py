@@ -44,10 +44,11 @@ _DECLARED = re.compile(
   | (?:^|\n)[ \t#*_>]{0,8}(?:(?:final|my|the|correct|your)[ \t]){0,2}answer[ \t*_#:]{0,8}(?=\n)
   | (?<![A-Za-z0-9])(?P<choice>choose|chose|select|selected|pick|picked|go\s+with|opt\s+for)\b
     (?=\s+["'(*]{0,6}(?:option|choice)\b)
-  | (?<![A-Za-z0-9])(?:my|final|selected|chosen|correct|best)\s+(?:choice|option|selection|pick)
+  | (?<![A-Za-z0-9])(?:my|final|selected|chosen|correct|right|best)\s+(?:choice|option|selection|pick|one)
     ["'*_`]{0,6}\s{0,4}(?:is\b|[:=])
   | 答案["'*\s]{0,6}(?:应该?)?[是为选]?\s{0,4}[:=]?
   | (?:正确|最佳|最终|最合适|我)的?(?:选项|选择)\s?(?:应该?)?[是为:]\s{0,4}
+  | (?:正确|对)的(?:应该?)?是
   | (?<![备候入精挑筛海])选(?![项手])择?\s{0,4}[:=]?
     """,
     re.IGNORECASE | re.VERBOSE,
@@ -62,6 +63,7 @@ _NEGATED = re.compile(
     re.IGNORECASE,
 )
 _CLAUSE_CHARS = 60
+_BLANK = re.compile(r"[\s`*_]{0,8}")
 _HEADING_END = re.compile(r"[ \t*_#]{0,8}\n")
 _SECTION_CHARS = 2_000
 """As much of what follows a heading is looked at."""
@@ -77,8 +79,10 @@ def _declared(reader: OptionReader, text: str) -> set[str]:
     for match in islice(_DECLARED.finditer(text), _MAX_DECLARATIONS):
         if _NEGATED.search(text[max(0, match.start() - _CLAUSE_CHARS) : match.start()]):
             continue
-        if _HEADING_END.match(text, match.end()):
-            answer = reader.below_heading(text[match.end() : match.end() + _SECTION_CHARS].strip())
+        if text.startswith("{", _BLANK.match(text, match.end()).end()):  # type: ignore[union-attr]  # it can be empty
+            answer = _object_value(reader, next(objects(text[match.end() : match.end() + _SECTION_CHARS]), Pairs()), 0)
+        elif _HEADING_END.match(text, match.end()):
+            answer = reader.below_heading(text[match.end() : match.end() + _SECTION_CHARS].strip("-•> \t\n"))
         else:
             answer = reader.named(text, match.end()) or reader.short(text, match.end())
         if answer is not None:

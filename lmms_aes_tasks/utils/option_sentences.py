@@ -19,7 +19,7 @@ _LEAD = (
     r"(?:(?:so|thus|therefore|hence|overall|clearly|finally|ultimately|and|while|whereas|but|then"
     r"|in\s(?:conclusion|summary|short|my\sopinion|my\sview|fact)"
     r"|(?:i|we)\s(?:think|believe|conclude|feel|find|am\s(?:sure|certain|confident))(?:\sthat)?"
-    r"|it\sis\s(?:clear|evident|obvious)\sthat|th(?:is|at)\smeans(?:\sthat)?|(?:my\s|the\s)?(?:final\s)?answer:)\s*){0,3}"
+    r"|(?:of|between)\sthe\s(?:two|options)|it\sis\s(?:clear|evident|obvious)\sthat|th(?:is|at)\smeans(?:\sthat)?|(?:my\s|the\s)?(?:final\s)?answer:)\s*){0,3}"
 )
 _IS = (
     r"(?:\s(?:is|must\sbe|has\sto\sbe|would\sbe)|['’]s)"
@@ -34,12 +34,15 @@ _RIGHT = (
 _FITTING = r"(?:suitable|appropriate|acceptable|valid|true)"
 _PLACE = r"(?:\s(?:here|in\sthis\scase|for\sthis\s(?:use|image|picture|case|question|purpose)))?"
 _REASON = r"(?:\s(?:because|since|as|given|due\sto)\b.*)?"
-_WRONG = rf"(?:(?:\snot|n['’]t)\s(?:the\s)?(?:right|correct)|\s(?:the\s)?(?:wrong|incorrect|false))(?:\s{_NOUN})?"
+_WRONG = (
+    rf"(?:(?:\snot|n['’]t)\s(?:the\s)?(?:right|correct)(?:\s{_NOUN})?|(?:\snot|n['’]t)"
+    rf"|\s(?:the\s)?(?:wrong|incorrect|false)(?:\s{_NOUN})?)"
+)
 
 _ZH_LEAD = r"(?:(?:所以|因此|综上(?:所述)?|那么|显然|我认为|我觉得|可见|而且?|但)\s?){0,3}"
 _ZH_RIGHT = (
     r"(?:(?:才|显然|应该|应)?(?:是)?(?:唯一)?正确的?(?:答案|选项|选择)?|(?:才)?是(?:唯一)?对的(?:答案|选项|选择)?|(?:才)?对"
-    r"|(?:才)?是(?:最佳|最合适的?|最好的?|最终)?(?:答案|选择))"
+    r"|(?:才)?[是为](?:最佳|正确的?|最合适的?|最好的?|最终)?(?:答案|选择))"
 )
 _ZH_WRONG = r"(?:(?:是)?(?:错误?|不正确|不对)的?(?:答案|选项|选择)?|不是(?:正确的?|对的)?(?:答案|选项|选择)?)"
 
@@ -50,18 +53,20 @@ _HEDGE = re.compile(
     re.IGNORECASE,
 )
 _GOES_ON = re.compile(
-    r"(?:because|since|as|given|due|so|for|making|which\sis\swhy|因为|由于|所以|故|理由)", re.IGNORECASE
+    r"(?:because|since|as|given|due|so|for|making|which\sis\swhy)\b|not\s(?:option\s|choice\s)?\S{1,6}\Z|因为|由于|所以|故|理由|而?不是",
+    re.IGNORECASE,
 )
 
 
 @functools.lru_cache(maxsize=64)
 def _clauses(ids: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """What calls an option of these ids right, and what calls it wrong."""
-    name = rf"(?:the\s)?(?:(?:option|choice|answer|alternative)\s)?{OPEN}(?P<id>{ids}){CLOSE}"
-    zh_name = rf"{OPEN}(?:选项|答案|选择)?\s?{OPEN}(?P<zh>{ids}){CLOSE}\s?(?:选项|项)?\s?"
+    own = r"(?:\s?\((?P<own>[^()]{1,80})\))?"
+    name = rf"(?:the\s)?(?:(?:option|choice|answer|alternative)\s)?{OPEN}(?P<id>{ids}){CLOSE}{own}(?:\salone)?"
+    zh_name = rf"{OPEN}(?:选项|答案|选择?)?\s?{OPEN}(?P<zh>{ids}){CLOSE}\s?(?:选项|项)?\s?"
     right = (
         rf"{_LEAD}(?:only\s)?{name}{_IS}\s{_RIGHT}{_PLACE}{_REASON}|{_LEAD}only\s"
-        rf"{name.replace('?P<id>', '?P<only>')}{_IS}\s{_FITTING}{_PLACE}{_REASON}"
+        rf"{name.replace('?P<id>', '?P<only>').replace('?P<own>', '?P<onlyown>')}{_IS}\s{_FITTING}{_PLACE}{_REASON}"
         rf"|{_ZH_LEAD}(?:只有|仅有|唯有)?\s?{zh_name}{_ZH_RIGHT}"
         rf"|{_ZH_LEAD}(?:只有|仅有|唯有)\s?{zh_name.replace('?P<zh>', '?P<zhonly>')}是?(?:合适|恰当|适合|合理)的?"
     )
@@ -70,8 +75,12 @@ def _clauses(ids: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 
 def _named(reader: OptionReader, match: re.Match[str] | None) -> str | None:
-    text = next((text for name, text in match.groupdict().items() if text), None) if match else None
-    return reader.id_of(text) if text is not None else None
+    if match is None:
+        return None
+    groups = {name: text for name, text in match.groupdict().items() if text}
+    option_id = next((reader.id_of(text) for name, text in groups.items() if not name.endswith("own")), None)
+    texts = {reader.exact_text(text) for name, text in groups.items() if name.endswith("own")}
+    return option_id if texts <= {option_id} else None  # "option A (No)" names two
 
 
 def judged(reader: OptionReader, text: str) -> tuple[set[str], set[str]]:

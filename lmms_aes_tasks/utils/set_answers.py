@@ -42,7 +42,7 @@ _NO_SECOND = (
     r"(?!['\"*_`)\]]{0,4}\s{0,4},\s{0,4}[('\"*]{0,3}(?-i:[A-Z])[)'\"*]{0,3}\s{0,4}(?:[.,;&\r\n]|\Z))"
     r"(?!['\"*_`)\]]{0,4}\s{1,4}(?:and|or)\s{1,4}[('\"*]{0,3}(?:image\s)?(?-i:[A-Z])(?![A-Za-z0-9]))"
 )
-_THING = r"(?:image|picture|photo(?:graph)?|painting|artwork|work|option|choice|candidate|label|id)"
+_THING = r"(?:image|picture|photo(?:graph)?|painting|artwork|work|piece|option|choice|pick|one|candidate|label|id)"
 # "second best", "next-best", "2nd worst": not the declaration.
 _RUNNER_UP = re.compile(
     r"(?:second|third|next|2nd|3rd|runner[\s-]?up|almost|not)[\s\-*_]{0,4}(?:the\s)?$", re.IGNORECASE
@@ -85,7 +85,7 @@ def parse_set_strict(text: str | None, prompt_type: str, labels: Sequence[str]) 
 
 
 def _tolerant(field: str) -> re.Pattern[str]:
-    tag = rf"(?<![A-Za-z0-9]){field}(?:[\s_]{{1,3}}{_THING})?{CLOSE}\s{{0,4}}[:=\-–—]{{1,3}}{OPEN}"
+    tag = rf"(?<![A-Za-z0-9]){field}(?:[\s_]{{1,3}}{_THING})?(?:\sis)?{CLOSE}\s{{0,4}}[:=\-–—]{{1,3}}{OPEN}"
     tag += rf"(?:{_THING}(?:[\"']\s{{0,3}}:)?{OPEN})?"
     heading = rf"(?:^|\n)[ \t#*_>]{{0,8}}(?:the\s)?{field}(?:\s{_THING})?[ \t*_#:]{{0,8}}\n{OPEN}(?:{_THING}{OPEN})?"
     end_of_line = r"(?=[*_`\"')\].]{0,6}[ \t]{0,4}(?:\Z|\n))"

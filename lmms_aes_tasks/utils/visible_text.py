@@ -52,10 +52,10 @@ class ThoughtMark:
 
 _THINK = (
     r"(?:(?!no[n_])[a-z0-9_.\-]{1,20}[:|_])?"
-    r"(?:think(?:ing)?(?:_fast(?:er)?)?|thoughts?|thought_process|reasoning|scratchpad|monologue|cot)"
+    r"(?:think(?:ing)?|thoughts?|reasoning|scratchpad|monologue|cot)(?:_(?:process|content|steps?|fast(?:er)?))?"
     r"(?::[a-z0-9_.\-]{1,20})?"
 )
-_NAME = rf"(?P<tag>{_THINK}|analysis|reflection|rethink|deliberation|chain_of_thought)"
+_NAME = rf"(?P<tag>{_THINK}|analysis|reflection|rethink|deliberation|rationale|chain[_\-]of[_\-]thoughts?)"
 _EDGE_NAME = r"(?P<tag>think(?:ing)?|thoughts?|reasoning|analysis|reflection)"
 _ATTRIBUTES = r"(?:\s[^<>]{0,200})?\s?"
 _OF = r"[_▁\-]?(?:of[_▁\-]?)?"
@@ -106,7 +106,8 @@ THOUGHT_MARKS: Sequence[ThoughtMark] = (
 # Where the part for the reader begins and ends. The mark is dropped, its content stays; an opening one ends a thought.
 _PART = r"(?:response|solution|answer|output)"
 _PART_OPENING = (
-    rf"<[|｜]?(?:begin|start){_OF}{_PART}[|｜]?>|<\|START_TEXT\|>|<\|open\|>\s?response\s?<\|sep\|>|<\|content_text\|>"
+    rf"<[|｜]?(?:begin|start){_OF}{_PART}[|｜]?>|<\|START_TEXT\|>|<\|open\|>\s?response\s?<\|sep\|>"
+    r"|<\|content(?:_text)?\|>"
 )
 _PART_CLOSING = (
     rf"<[|｜]?end{_OF}{_PART}[|｜]?>|<\|END_TEXT\|>|<\|close\|>\s?(?:response|message)\s?<\|sep\|>|<\|end_message\|>"
@@ -276,7 +277,7 @@ _BAR_TOKEN = r"<[|｜][^|｜<>\s]{1,48}[|｜]>"
 _LAST_TOKEN = re.compile(
     rf"(?:{_BAR_TOKEN}|</?s>|<(?:eos|bos|pad|unk|eot|eod|eop|eoa|eom|end|endoftext)>|<turn\|>"
     r"|<(?:start|end)[_▁](?:of[_▁])?(?:turn|text|utterance|sentence|message)>|<reserved_\d{1,4}>|<TOKENS_UNUSED_\d{1,3}>"
-    r"|\[(?:EOS|EOT|BOS|PAD|END|e~|UNUSED_TOKEN_\d{1,3})[\]\[]|\|ENDOFTEXT\|"
+    r"|\[(?:EOS|EOT|BOS|PAD|END|e~|/?INST|unused\d{1,3}|UNUSED_TOKEN_\d{1,3})[\]\[]|\|ENDOFTEXT\|"
     r"|(?:<\|(?:im_)?start\|>|<\|start_header_id\|>|<start_of_turn>|<\|turn>)\s?(?:assistant|user|model|system))\Z",
     re.IGNORECASE,
 )

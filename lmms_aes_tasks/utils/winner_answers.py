@@ -28,7 +28,7 @@ _WINNER_NUMBERS: dict[float, str] = {0.0: "left", 1.0: "right"}
 _VALUE = r"[A-Za-z0-9_.+-]{1,40}"
 _WRAP = r"[\s*_`\"'(\[{#]{0,8}"
 _WINNER_FIELD = re.compile(
-    rf"(?<![A-Za-z0-9_])[\"']?winner[\"'*_`)\]]{{0,6}}\s{{0,9}}[:=]{_WRAP}(?P<value>{_VALUE})"
+    rf"(?<![A-Za-z0-9_])_{{0,3}}[\"']?winner[\"'*_`)\]]{{0,6}}\s{{0,9}}[:=]{_WRAP}(?P<value>{_VALUE})"
     rf"(?:[\"'*_`)\]]{{0,4}}\s{{0,4}}(?:/|\||&|,|\bor\b|\band\b){_WRAP}(?P<second>0|1|left|right)\b"
     r"(?=[\"'*_`)\]}\s.]{0,6}(?:$|[\r\n.}]))?)?"
     rf"|(?:^|\n)[ \t#*_>]{{0,8}}(?:(?:the|final)\s)?winner[ \t*_#:]{{0,8}}\n{_WRAP}(?P<heading>{_VALUE})"
