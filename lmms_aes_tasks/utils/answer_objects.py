@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -71,7 +72,9 @@ def _literal(source: str) -> Any:
     if len(source) > _MAX_OBJECT_CHARS or sum(source.count(bracket) for bracket in "([{-~+") > _MAX_NESTING:
         return None
     try:
-        return _pairs_of(ast.literal_eval(source))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)  # "1or 2" in a reply is no concern of the reader
+            return _pairs_of(ast.literal_eval(source))
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return None
 
@@ -103,6 +106,12 @@ def objects(text: str) -> Iterator[Pairs]:
         if decoded is not None:
             value, end = decoded
             yield value
+
+
+def object_at_start(text: str) -> Pairs | None:
+    """The object that a text begins with."""
+    decoded = _decode_at(text, 0)
+    return decoded[0] if decoded is not None else None
 
 
 def whole_object(text: str) -> Pairs | None:

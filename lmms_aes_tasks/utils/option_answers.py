@@ -8,7 +8,15 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from lmms_aes_tasks.utils.answer_objects import Pairs, named_values, objects, only_item, other_writings, whole_object
+from lmms_aes_tasks.utils.answer_objects import (
+    Pairs,
+    named_values,
+    object_at_start,
+    objects,
+    only_item,
+    other_writings,
+    whole_object,
+)
 from lmms_aes_tasks.utils.answer_wrappers import answer_marks_text, answer_text, folded, unwrapped
 from lmms_aes_tasks.utils.option_reader import Option, OptionReader
 from lmms_aes_tasks.utils.option_sentences import judged
@@ -63,7 +71,7 @@ _NEGATED = re.compile(
     re.IGNORECASE,
 )
 _CLAUSE_CHARS = 60
-_BLANK = re.compile(r"[\s`*_]{0,8}")
+_BRACE = re.compile(r"[\s`*_]{0,8}\{")
 _HEADING_END = re.compile(r"[ \t*_#]{0,8}\n")
 _SECTION_CHARS = 2_000
 """As much of what follows a heading is looked at."""
@@ -79,8 +87,9 @@ def _declared(reader: OptionReader, text: str) -> set[str]:
     for match in islice(_DECLARED.finditer(text), _MAX_DECLARATIONS):
         if _NEGATED.search(text[max(0, match.start() - _CLAUSE_CHARS) : match.start()]):
             continue
-        if text.startswith("{", _BLANK.match(text, match.end()).end()):  # type: ignore[union-attr]  # it can be empty
-            answer = _object_value(reader, next(objects(text[match.end() : match.end() + _SECTION_CHARS]), Pairs()), 0)
+        brace = _BRACE.match(text, match.end())
+        if brace is not None and (value := object_at_start(text[brace.end() - 1 : brace.end() + _SECTION_CHARS])):
+            answer = _object_value(reader, value, 0)
         elif _HEADING_END.match(text, match.end()):
             answer = reader.below_heading(text[match.end() : match.end() + _SECTION_CHARS].strip("-•> \t\n"))
         else:

@@ -15,6 +15,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 ZERO_WIDTH = "\ufeff\u200b\u200c\u200d\u200e\u200f\u2060\u00ad"
 """Characters without a width: byte order mark, zero-width space and joiners, direction marks, soft hyphen."""
@@ -135,23 +136,23 @@ _ALL_MARKS = re.compile(
     + ")",
     re.IGNORECASE,
 )
-_ROLE = re.compile(r"(?:(?P<role>[oc])(?P<number>\d+)|part|end)\Z")
+_TAG_GROUPS = {
+    name: [tag for tag in (f"{name}tag", f"{name}other") if tag in _ALL_MARKS.groupindex]
+    for name in _ALL_MARKS.groupindex
+    if not name.endswith(("tag", "other"))
+}
 
 
-@dataclass(frozen=True)
-class _Mark:
+class _Mark(NamedTuple):
     start: int
     end: int
-    role: str  # o opens a thought, c closes one, part and end are those of the part for the reader
+    role: str  # o opens a thought, c closes one, p and e begin and end the part for the reader
     key: str
 
 
 def _mark_of(match: re.Match[str]) -> _Mark:
-    group = next(name for name, text in match.groupdict().items() if text is not None and _ROLE.match(name))
-    if group in {"part", "end"}:
-        return _Mark(match.start(), match.end(), group, group)
-    groups = match.groupdict()
-    tag = groups.get(f"{group}tag") or groups.get(f"{group}other") or ""
+    group = str(match.lastgroup)  # the outermost one
+    tag = next((match[name] for name in _TAG_GROUPS[group] if match[name] is not None), "")
     return _Mark(match.start(), match.end(), group[0], f"{group[1:]} {tag.lower()}")
 
 
@@ -165,9 +166,8 @@ def _without_marked(text: str) -> tuple[str, bool, bool]:
     inside: str | None = None  # the key of the open block
     opened: Counter[str] = Counter()  # other blocks opened within it
     for place, mark in enumerate(marks):
-        before = text[position : mark.start]
         if inside is None:
-            pieces.append(before)
+            pieces.append(text[position : mark.start])
             if mark.role == "c":  # a template opened the block before the text began
                 reasoning = reasoning or any(piece.strip() for piece in pieces)
                 pieces.clear()
@@ -176,7 +176,7 @@ def _without_marked(text: str) -> tuple[str, bool, bool]:
                 opened.clear()
             position = mark.end
             continue
-        ends = mark.role == "part" or (mark.role == "c" and mark.key == inside)
+        ends = mark.role == "p" or (mark.role == "c" and mark.key == inside)
         if not ends and mark.role == "o" and mark.key != inside:
             opened[mark.key] += 1
         if not ends and mark.role == "c" and last_closing.get(inside, -1) < place:
@@ -184,7 +184,7 @@ def _without_marked(text: str) -> tuple[str, bool, bool]:
             ends = opened[mark.key] == 0
             opened[mark.key] -= not ends
         if ends:
-            reasoning = reasoning or bool(before.strip())
+            reasoning = reasoning or bool(text[position : mark.start].strip())
             inside = None
             position = mark.end
     if inside is None:
