@@ -45,6 +45,7 @@ _INLINE = re.compile(
     re.IGNORECASE,
 )
 _FENCE = re.compile(r"```[A-Za-z]{0,12}[ \t]{0,4}\n|```")
+_JOINED = re.compile(rf"(?:{_TAG_END.pattern})(?=\s{{0,3}}(?:or\b|and\b|[,/&]))", re.IGNORECASE)
 _CONTROL = re.compile(r"<[|｜][^|｜<>\s]{1,48}[|｜]>|</s>|<(?:eos|end_of_turn)>", re.IGNORECASE)
 
 
@@ -97,7 +98,7 @@ def unwrapped(text: str, answer_mark: str = "") -> str:
     if "<" in text:
         for _ in range(2):  # <p><b>B</b></p>
             text = _INLINE.sub(r"\g<value>", text)
-        text = _CONTROL.sub("\n", _TAG_END.sub("\n", _TAG.sub(lambda _: answer_mark, text)))
+        text = _CONTROL.sub("\n", _TAG_END.sub("\n", _JOINED.sub("", _TAG.sub(lambda _: answer_mark, text))))
     return text
 
 

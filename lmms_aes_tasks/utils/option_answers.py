@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, zip_longest
 from typing import Any
 
 from lmms_aes_tasks.utils.answer_objects import (
@@ -66,8 +66,7 @@ _NEGATED = re.compile(
     r"(?:(?:\b(?:not|never|cannot|neither|nor|incorrect|wrong|rejected|false|if|unless|whether)|n['’]t)"
     r"(?:\s+[\w'’]+){0,6}|(?:\b(?:few|some|many|most)\s(?:people|viewers|readers|others)|\bothers)(?:\s+[\w'’]+){0,3}"
     r"|(?:[不别勿没非未]|没有)(?:是|应该?|会|能|可以?|要|该|建议|宜|得)?|错误的?|不正确的?|不对的?"
-    r"|(?:如果|假如|若|要是|是否|难道|为什么|有人|很多人|不少人|部分人)[\w\s]{0,8}"
-    r"|\bor|还是|或者?|[和与及]|(?:\band|[&/])\s*\n)\s*$",  # one of several
+    r"|(?:如果|假如|若|要是|是否|难道|为什么|有人|很多人|不少人|部分人)[\w\s]{0,8})\s*$",
     re.IGNORECASE,
 )
 _CLAUSE_CHARS = 60
@@ -81,22 +80,27 @@ _MAX_OBJECTS = 3
 """Objects within objects that name an option."""
 
 
-def _declared(reader: OptionReader, text: str) -> set[str]:
-    """Every readable declared answer of a text."""
+def _declared(reader: OptionReader, text: str) -> tuple[set[str], bool]:
+    """Every readable declared answer of a text, and whether one is joined to another ("A or the answer: B")."""
     answers: set[str] = set()
-    for match in islice(_DECLARED.finditer(text), _MAX_DECLARATIONS):
-        if _NEGATED.search(text[max(0, match.start() - _CLAUSE_CHARS) : match.start()]):
+    joined = False
+    labels = list(islice(_DECLARED.finditer(text), _MAX_DECLARATIONS))
+    for match, following in zip_longest(labels, labels[1:]):
+        before = text[max(0, match.start() - _CLAUSE_CHARS) : match.start()]
+        if _NEGATED.search(before):
             continue
+        joined = joined or reader.joins(before)
         brace = _BRACE.match(text, match.end())
         if brace is not None and (value := object_at_start(text[brace.end() - 1 : brace.end() + _SECTION_CHARS])):
             answer = _object_value(reader, value, 0)
         elif _HEADING_END.match(text, match.end()):
-            answer = reader.below_heading(text[match.end() : match.end() + _SECTION_CHARS].strip("-•> \t\n"))
+            stop = min(match.end() + _SECTION_CHARS, following.start() if following else len(text))
+            answer = reader.below_heading(text[match.end() : stop].strip("-•> \t\n"))
         else:
             answer = reader.named(text, match.end()) or reader.short(text, match.end())
         if answer is not None:
             answers.add(answer)
-    return answers
+    return answers, joined
 
 
 def _object_value(reader: OptionReader, value: Pairs, depth: int) -> str | None:
@@ -210,9 +214,9 @@ def parse_option(text: str | None, options: Sequence[Option]) -> OptionAnswer:
         return decided
 
     marked = answer_marks_text(text, "\nAnswer: ")
-    declared = _declared(reader, marked)
+    declared, joined = _declared(reader, marked)
     right, wrong = judged(reader, marked)
-    if len(declared | right) > 1 or right & wrong:
+    if joined or len(declared | right) > 1 or right & wrong:
         return OptionAnswer(None, "conflict")
     if declared or right:
         return OptionAnswer((declared | right).pop(), "declared")

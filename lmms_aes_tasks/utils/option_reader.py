@@ -95,6 +95,9 @@ class OptionReader:
             rf"(?:(?:and|or)\s)?(?:{_PREFIX})?{OPEN}(?P<id>{ids})(?![A-Za-z0-9_'’])",
             flags,
         )
+        self._joined = re.compile(
+            rf"(?<![A-Za-z0-9]){OPEN}(?:{ids}){CLOSE}\s{{0,4}}(?:\bor|\band|[/&]|或者?|还是|[和与及])\s{{0,4}}\Z", flags
+        )
         self._leading_label = re.compile(rf"{OPEN}(?P<text>{labels})(?![A-Za-z0-9_'’])", flags)
         self._label_stop = re.compile(rf"{CLOSE}(?:{_STOP})", flags)
         self._next_label = re.compile(
@@ -172,6 +175,10 @@ class OptionReader:
         if match is None or option_id is None or self._another_follows(text, match.end(), option_id):
             return None
         return option_id if self._goes_on.match(text, match.end()) else None
+
+    def joins(self, text: str) -> bool:
+        """Whether a text ends with an id and a conjunction, so that what follows is one of several."""
+        return self._joined.search(text) is not None
 
     def leading_id(self, text: str) -> str | None:
         """The option id that the text begins with."""

@@ -272,8 +272,9 @@ def strip_reasoning(text: str | None) -> str:
 
 # -- Control tokens ---------------------------------------------------------------------------------------------------
 
-# A token of 64 characters at the most; the words are roles, which follow where a model goes on to the next turn.
-_BAR_TOKEN = r"<[|｜][^|｜<>\s]{1,48}[|｜]>"
+# A token of 64 characters at the most, and no box, which says where the answer is. The words are roles, which follow
+# where a model goes on to the next turn.
+_BAR_TOKEN = r"<[|｜](?!(?:begin|end)_of_box\|)[^|｜<>\s]{1,48}[|｜]>"
 _LAST_TOKEN = re.compile(
     rf"(?:{_BAR_TOKEN}|</?s>|<(?:eos|bos|pad|unk|eot|eod|eop|eoa|eom|end|endoftext)>|<turn\|>"
     r"|<(?:start|end)[_▁](?:of[_▁])?(?:turn|text|utterance|sentence|message)>|<reserved_\d{1,4}>|<TOKENS_UNUSED_\d{1,3}>"
