@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from lmms_aes_tasks.utils.answers import (
     PARSER_VERSION,
     answer_text,
+    fold_full_width,
     parse_option,
     parse_set,
     parse_set_strict,
@@ -90,15 +91,29 @@ def test_wrappers_around_a_reply_and_around_a_value(label: str, value: str) -> N
     assert parse_option(label + value, YES_NO).answer == "B"
 
 
-@pytest.mark.parametrize("value", [w for w in WRAPPED if "\n" not in w and w not in {"\ufeffB", "\u2060B\u200d."}])
-def test_wrappers_in_the_other_formats(value: str) -> None:
-    if "No" in value or "(" in value.replace("\\(", ""):
-        return
-    assert parse_set("BEST: " + value, "pick_best", ["A", "B"]).labels == {"best": "B"}
-    assert (
-        parse_winner("winner: " + value.replace("B", "1", 1) if "B" in value[-12:] else "winner: 1").winner == "right"
-    )
-    assert parse_option(json.dumps({"answer": value}), YES_NO).answer == "B"
+@pytest.mark.parametrize(
+    "wrapper",
+    [
+        r"\boxed{%s}",
+        r"$\boxed{%s}$",
+        r"\(\boxed{\text{%s}}\)",
+        r"\textbf{%s}",
+        "$%s$",
+        "<answer>%s</answer>",
+        "<|begin_of_box|>%s<|end_of_box|>",
+        "<b>%s</b>",
+        "`%s`",
+        "**%s**",
+        "(%s)",
+        "\u200b%s\u200b",
+    ],
+)
+def test_wrappers_in_the_other_formats(wrapper: str) -> None:
+    assert parse_option(json.dumps({"answer": wrapper % "B"}), YES_NO).answer == "B"
+    assert parse_winner("winner: " + wrapper % "1").winner == "right"
+    assert parse_winner(wrapper % "{'winner': 1}").winner == "right"
+    assert parse_set("BEST: " + wrapper % "B", "pick_best", ["A", "B"]).labels == {"best": "B"}
+    assert parse_set(wrapper % "BEST: B", "pick_best", ["A", "B"]).labels == {"best": "B"}
 
 
 @pytest.mark.parametrize("mark", [r"\boxed{%s}", "<answer>%s</answer>", "<|begin_of_box|>%s<|end_of_box|>"])
@@ -134,7 +149,9 @@ def test_marks_of_the_answer_declare_it_inside_prose(mark: str) -> None:
         ('{"answer": "{\\"id\\": \\"B\\"}"}', "B", "json"),
         ('{"answer": "\\boxed{B}"}', "B", "json"),  # JSON reads the backslash and the b as one character
         ('{"answer": "\\text{B}"}', "B", "json"),
+        ('{"answer": {"choice": {"option": {"id": "B"}}}}', "B", "json"),
         ('{"answer": {"choice": {"option": {"id": {"id": "B"}}}}}', None, "invalid"),  # four deep
+        ('{"answer": "A", "reason": "warm\nlight"}', "A", "json"),  # a line end in a string
         ('{\\"answer\\": \\"B\\"}', "B", "object"),
         ('{\\\\\\"answer\\\\\\": \\\\\\"B\\\\\\"}', "B", "object"),
         ('{"answer": "Option B is the correct one"}', "B", "json"),
@@ -187,6 +204,10 @@ def test_rules(text: str | None, answer: str | None, rule: str) -> None:
 )
 def test_ids_that_are_numbers(text: str, answer: str | None) -> None:
     assert parse_option(text, NUMBERS).answer == answer
+
+
+def test_full_width_forms_end_at_the_tilde() -> None:
+    assert fold_full_width("！～｟\u3000") == "!~｟ "
 
 
 def test_a_number_is_no_letter() -> None:

@@ -148,6 +148,7 @@ def test_an_unclosed_thought_is_cut_and_known(opening: str) -> None:
         ("", VisibleText("")),
         ("\ufeff \u200b\n", VisibleText("")),
         ("Warm light.", VisibleText("Warm light.")),
+        ("\ufeff\u200b Warm light.\u200b", VisibleText("Warm light.")),
         ("<think>\n\n</think>\nB", VisibleText("B")),  # Qwen3 without thinking: an empty block is no reasoning
         ("</think>B", VisibleText("B")),
         ("B<think>", VisibleText("B", cut=True)),
@@ -165,6 +166,7 @@ def test_an_unclosed_thought_is_cut_and_known(opening: str) -> None:
         ("<no_think>B", VisibleText("<no_think>B")),
         ('{"answer": "A", "reason": "a <think> bubble"}', VisibleText('{"answer": "A", "reason": "a <think> bubble"}')),
         ('{"a": "[THINK]"}<|im_end|>', VisibleText('{"a": "[THINK]"}')),
+        ('{"a": "<think>\n"}', VisibleText('{"a": "<think>\n"}')),  # a line end in a string, as models write them
         ("{<think>}B", VisibleText("{", reasoning=True, cut=True)),  # no object
         ("<answer>B</answer>", VisibleText("B")),
         ("<answer>B", VisibleText("B")),
