@@ -124,14 +124,14 @@ def subjectivity(
     from lmms_aes_tasks.cli.tables import console, percent, table
     from lmms_aes_tasks.fineartbench.task import last_reply
     from lmms_aes_tasks.predictions import read_predictions
-    from lmms_aes_tasks.utils.answers import strip_reasoning
+    from lmms_aes_tasks.utils.answers import visible_text
     from lmms_aes_tasks.utils.subjectivity import subjective_words
     from lmms_aes_tasks.utils.subjectivity import subjectivity as measure
 
     def text(response: str) -> str:
         """All rounds of ArtCoT, for the trace is what is measured; without a model's reasoning."""
         reply, rounds = last_reply(response)
-        return "\n".join(strip_reasoning(own["reply"]) for own in rounds) if rounds else strip_reasoning(reply)
+        return "\n".join(visible_text(own["reply"]).text for own in rounds) if rounds else visible_text(reply).text
 
     found = {str(path): measure([text(item.response) for item in read_predictions(path)]) for path in samples}
     version, _ = subjective_words()

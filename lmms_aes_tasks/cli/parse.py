@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Mapping
+from reprlib import repr as shortened
 from typing import Any
 
 import typer
@@ -43,12 +44,16 @@ def _parse_line(line: bytes, number: int) -> dict[str, Any]:
         raise PredictionError(f"line {number}: not JSON ({error}). Write one object a line.") from None
     kind = item.get("kind") if isinstance(item, dict) else None
     if not isinstance(kind, str) or kind not in _KINDS:
-        raise PredictionError(f"line {number}: kind is {kind!r}. Use one of {', '.join(_KINDS)}.")
+        raise PredictionError(f"line {number}: kind is {shortened(kind)}. Use one of {', '.join(_KINDS)}.")
     read, wanted = _KINDS[kind]
-    if not isinstance(item.get("text"), str):
-        raise PredictionError(f"line {number}: text is {item.get('text')!r}. A line of kind {kind} needs {wanted}.")
+    if not isinstance(item.get("text", 0), (str, type(None))):  # null is the empty reply
+        raise PredictionError(
+            f"line {number}: text is {shortened(item.get('text'))}. A line of kind {kind} needs {wanted}."
+        )
     try:
         return read(item)
+    except RecursionError:
+        raise PredictionError(f"line {number}: nested too deeply. A line of kind {kind} needs {wanted}.") from None
     except (KeyError, TypeError, ValueError) as error:
         raise PredictionError(f"line {number}: {error}. A line of kind {kind} needs {wanted}.") from None
 

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from lmms_aes_tasks.sources import nltk_folder
-from lmms_aes_tasks.utils.answers import strip_reasoning
+from lmms_aes_tasks.utils.answers import visible_text
 from lmms_aes_tasks.utils.critique_style import STYLE_METRICS, CritiqueStyle, critique_style
 from lmms_aes_tasks.utils.dimensions import DIMENSIONS, triggers
 from lmms_aes_tasks.utils.text_metrics import BleuStatistics, LexicalScores, lexical_scores
@@ -69,12 +69,12 @@ class CritiqueText:
 
 
 def critique_text(response: str) -> str:
-    """What is scored of a response: reasoning removed, half surrogate pairs replaced, space around it cut.
+    """What is scored of a response: `visible_text`, with half surrogate pairs replaced.
 
     >>> critique_text("<think>Blue?</think> A calm scene. ")
     'A calm scene.'
     """
-    return strip_reasoning(well_formed(response)).strip()
+    return visible_text(well_formed(response)).text
 
 
 def score_text(

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from lmms_aes_tasks.settings import load_prompt
-from lmms_aes_tasks.utils.answers import strip_reasoning
+from lmms_aes_tasks.utils.answers import visible_text
 from lmms_aes_tasks.utils.prompts import Prompt
 
 PROMPT_KINDS = ("base", "cot", "artcot", "artcot_single")
@@ -130,7 +130,7 @@ def step_text(doc: Mapping[str, Any], settings: Settings, replies: Sequence[str]
     """
 
     def shown(reply: str) -> str:
-        text = strip_reasoning(reply)
+        text = visible_text(reply).text
         return text if len(text) <= MAX_REPLY_CHARS else f"{text[:MAX_REPLY_CHARS]} […]"
 
     earlier = [

@@ -75,6 +75,9 @@ def test_parse_agrees_with_every_case() -> None:
             "lmms-aes: line 1: unknown prompt type 'best': use one of pick_best, pick_worst, "
             "pick_best_and_worst. A line",
         ),
+        ('{"kind": "option", "text": ' + "[" * 900 + "]" * 900 + "}", "lmms-aes: line 1: text is [[["),
+        ('{"kind": ' + "[" * 900 + "]" * 900 + "}", "lmms-aes: line 1: kind is [[["),
+        ('{"kind": "option", "text": "A", "options": ' + "[" * 900 + "]" * 900 + "}", "lmms-aes: line 1: "),
     ],
 )
 def test_parse_errors(line: str, message: str, error_of: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,6 +85,17 @@ def test_parse_errors(line: str, message: str, error_of: Callable[..., str], mon
 
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(line.encode("utf-8", "surrogateescape"))))
     assert error_of("parse").startswith(message)
+
+
+def test_parse_takes_null_for_the_empty_reply_and_the_deepest_nesting() -> None:
+    lines = [
+        {"kind": "option", "text": None, "options": [["A", "Yes"], ["B", "No"]]},
+        {"kind": "winner", "text": None},
+        {"kind": "vab", "text": None, "labels": ["A"], "prompt_type": "pick_best"},
+        {"kind": "winner", "text": '{"winner": ' * 600 + "1" + "}" * 600},
+    ]
+    result = call("parse", text="\n".join(map(json.dumps, lines)))
+    assert [json.loads(line)["rule"] for line in result.output.splitlines()] == ["empty"] * 3 + ["object"]
 
 
 # -- data and score ---------------------------------------------------------------------------------------------------

@@ -276,8 +276,8 @@ def test_subjectivity_by_hand(tmp_path: Path) -> None:
     rounds = json.dumps(
         {
             "rounds": [
-                {"step": "a", "reply": "<think>Lovely, gorgeous.</think>It feels beautiful."},
-                {"step": "b", "reply": "Blue sky"},
+                {"step": "a", "reply": "<think>Lovely, gorgeous.</think>It feels beautiful.<|im_end|>"},
+                {"step": "b", "reply": "[THINK]Lovely[/THINK]Blue sky"},
             ]
         }
     )

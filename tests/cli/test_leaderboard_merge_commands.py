@@ -70,12 +70,12 @@ def test_merge_refuses_and_writes_nothing(tmp_path: Path) -> None:
 
 
 def test_compare_prints_a_table(tmp_path: Path) -> None:
-    one, two = submit(tmp_path, "one", answers="ABAB"), submit(tmp_path, "two", answers="AABB", parser="2")
+    one, two = submit(tmp_path, "one", answers="ABAB"), submit(tmp_path, "two", answers="AABB", parser="3")
     shown = " ".join(call("compare", one, two, "--resamples", "100").stdout.replace("│", " ").split())
     assert "first: org/model@abc123 (2026-03-01)" in shown
     assert "accuracy all 4 100.00 50.00 -50.00" in shown
     assert "2/0 0.5000 0.5000" in shown  # two discordant pairs, one test
-    assert "differs: parser: 1 in the first, 2 in the second" in shown
+    assert "differs: parser: 2 in the first, 3 in the second" in shown
     assert "1 McNemar test(s), by which each p is multiplied (Bonferroni)." in shown
 
 

@@ -158,6 +158,13 @@ def changed(alias: str, name: str, value: Any) -> str:
         json.dumps(GOOD, indent=2) + "\n",
         f"```json\n{json.dumps(GOOD)}\n```",
         f"<think>A is worse</think>\n{json.dumps(GOOD)}",
+        f"◁think▷A is worse◁/think▷{json.dumps(GOOD)}",
+        f"[THINK]{json.dumps(GOOD)}[/THINK]{json.dumps(GOOD)}",
+        f"<|channel|>analysis<|message|>A?<|end|><|start|>assistant<|channel|>final<|message|>{json.dumps(GOOD)}<|return|>",
+        f"{json.dumps(GOOD)}<|im_end|>",
+        f"```json\n{json.dumps(GOOD)}\n```</s>",
+        f"<|begin_of_box|>{json.dumps(GOOD)}<|end_of_box|>",
+        f"<answer>{json.dumps(GOOD)}</answer>",
     ],
 )
 def test_a_sound_verdict(text: str) -> None:
@@ -187,6 +194,10 @@ def test_a_sound_verdict(text: str) -> None:
         (changed("B", "visual_grounding", True), "B: visual_grounding is true, not a whole number from 1 to 5"),
         (changed("B", "visual_grounding", "4"), 'B: visual_grounding is "4", not a whole number from 1 to 5'),
         (changed("B", "visual_grounding", None), "B: visual_grounding is null, not a whole number from 1 to 5"),
+        *(
+            (changed("A", "overall_quality", 7).replace("7", "[" * levels + "]" * levels), "not ")
+            for levels in (600, 900, 980, 2_000)
+        ),
         (changed("B", "visual_grounding", 7).replace("7", "1" * 6000), "not JSON that is read (Exceeds the limit"),
         ('{"A": {}, "A": {}}', "not JSON that is read (a key stands twice)"),
     ],

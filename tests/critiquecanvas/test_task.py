@@ -509,3 +509,24 @@ def test_the_demo_set() -> None:
     digests = [[str(hash(cell["bytes"])) for cell in cells] for cells in found["images"]]
     rows = [{"domain": own, "image_sha256": digest} for own, digest in zip(found["domain"], digests, strict=True)]
     assert count_cases(rows) == expected
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        "Warm light falls on the roofs.",
+        "◁think▷First the brushwork, the symbolism and the mood.◁/think▷Warm light falls on the roofs.",
+        "[THINK]First the brushwork.[/THINK]\nWarm light falls on the roofs.",
+        "<|channel|>analysis<|message|>First the mood.<|end|><|start|>assistant<|channel|>final<|message|>"
+        "Warm light falls on the roofs.<|return|>",
+        "Warm light falls on the roofs.<|im_end|>",
+        "<|begin_of_box|>Warm light falls on the roofs.<|end_of_box|>",
+        "<think>Brushwork?</think><answer>Warm light falls on the roofs.</answer></s>",
+    ],
+)
+def test_a_critique_is_scored_as_its_reader_sees_it(response: str) -> None:
+    """Six words, and a sentence mark at the end, whatever stands around them."""
+    record = process_results(document(), [response])["record"]
+    plain = process_results(document(), ["Warm light falls on the roofs."])["record"]
+    assert record == plain
+    assert (record["words"], record["truncated"], record["empty"]) == (6, False, False)

@@ -76,7 +76,7 @@ def run(model: str, evaluator: str, status: Status, task: str, benchmark: str, *
             "decoding": "greedy, 800 tokens",
             "date": "2026-09-14",
             "parse_rate": 0.993,
-            "signature": f"task:{task}|v:1-A|data:41aa09d3|prompt:5d0c77e1|parser:1|n:{n}|version:0.2.0",
+            "signature": f"task:{task}|v:1-A|data:41aa09d3|prompt:5d0c77e1|parser:2|n:{n}|version:0.2.0",
         }
         | rest,
     )

@@ -33,7 +33,7 @@ def context_rows(answers: Mapping[str, str | None], golds: Mapping[str, str], th
     """ContextCanvas: an answer and a gold label for each id; those in `three` have three options."""
     options = {item: [["A", "yes"], ["B", "no"], *([["C", "perhaps"]] if item in three else [])] for item in answers}
     return [
-        row(item, f"answer: {answer}", answer=answer, gold=golds[item], options=options[item], parser="1")
+        row(item, f"answer: {answer}", answer=answer, gold=golds[item], options=options[item], parser="2")
         for item, answer in answers.items()
     ]
 
@@ -116,7 +116,7 @@ def result(folder: Path, task: str, benchmark: str, rows: Rows, level: int = 3, 
         "data_sha256": digest("data"),
         "ids_sha256": digest(json.dumps(ids)),
         "prompts": [PromptUse(id=f"{benchmark}-1", sha256=digest("prompt"), n=len(rows))],
-        "parser": "1",
+        "parser": "2",
         "decoding": {"temperature": 0, "max_new_tokens": 800, "do_sample": False},
         "images": {"image_fit": "pad", "image_size": 448},
         "n": len(rows),

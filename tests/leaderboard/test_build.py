@@ -47,7 +47,7 @@ def test_an_entry_holds_what_it_should(built: Path, run_folder: Path) -> None:
     task = content["tasks"][ONE]
     assert (task["n"], task["n_expected"], task["parse_rate"], task["version"]) == (28, 28, 1.0, "1-A")
     assert task["signature"] == (
-        f"task:{ONE}|v:1-A|data:{task['data_sha256'][:8]}|prompt:{task['prompts'][0]['sha256'][:8]}|parser:1|n:28|"
+        f"task:{ONE}|v:1-A|data:{task['data_sha256'][:8]}|prompt:{task['prompts'][0]['sha256'][:8]}|parser:2|n:28|"
         f"version:{content['versions']['plugin']}"
     )
     assert task["decoding"] == {

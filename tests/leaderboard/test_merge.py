@@ -176,7 +176,7 @@ def test_without_a_verified_run_the_newest_stands(tmp_path: Path) -> None:
         {"prompts": [PromptUse(id="other", n=4)]},
         {"decoding": {"temperature": 0.7}},
         {"images": {"image_fit": "none"}},
-        {"parser": "2"},
+        {"parser": "3"},
         {"revision": "def456"},
         {"revision": None},
         {"answers": "AAB"},  # a run with --limit
@@ -241,7 +241,7 @@ def test_the_same_responses_with_other_scores_are_refused_however_they_are_compr
 @pytest.mark.parametrize(
     "changes",
     [
-        {"metrics": {"accuracy": Metric(value=0.75, n=4)}, "parser": "2"},  # read by another parser
+        {"metrics": {"accuracy": Metric(value=0.75, n=4)}, "parser": "3"},  # read by another parser
         {"metrics": {"accuracy": Metric(value=0.75, n=4)}, "version": "2-A"},
         {"metrics": {"accuracy": Metric(value=None, n=0, reason="not computed")}},
         {"metrics": {"accuracy": Metric(value=0.50001, n=4)}},  # an encoder on another machine

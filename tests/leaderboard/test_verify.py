@@ -122,7 +122,7 @@ def test_an_answer_turned_right_by_a_careful_forger(entry: Path) -> None:
         (("n_expected",), 27, "is 27, and 28 recomputed"),
         (("file", "sha256"), "3" * 64, None),
         (("file", "rows"), 27, "is 27, and the file has 28"),
-        (("parser",), "0", "is 0; this one's is 1. Install theirs"),
+        (("parser",), "0", "is 0; this one's is 2. Install theirs"),
         (("version",), "9-A", "is 9-A; this lmms-aes-tasks scores 1-A. Install theirs"),
         (("signature",), "task:x", "is 'task:x', and 'task:contextcanvas_demo|v:1-A|"),
         (("decoding", "secret_setting"), 1, "no such setting: use "),

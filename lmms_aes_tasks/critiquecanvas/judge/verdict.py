@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from lmms_aes_tasks.utils.answers import strip_reasoning
+from lmms_aes_tasks.utils.answers import visible_text
 from lmms_aes_tasks.utils.ratings import CRITERIA, OVERALL, SCALE
 
 SCORES = (*CRITERIA, OVERALL)
@@ -35,15 +35,24 @@ def _differing_keys(where: str, found: Any, wanted: Sequence[str]) -> list[str]:
 
 
 def _visible(text: str) -> str:
-    """What of a reply is read: the one place that takes thoughts off."""
-    return strip_reasoning(text).strip()
+    """What of a reply is read: the one place that takes thoughts and control tokens off."""
+    return visible_text(text).text
+
+
+def _shown(value: Any) -> str:
+    """A value of a verdict for a message: JSON takes deeper nesting in than it writes."""
+    try:
+        return json.dumps(value)[:40]
+    except RecursionError:
+        return "nested too deeply to show"
 
 
 def parse_verdict(text: str, aliases: Sequence[str]) -> tuple[Verdict | None, str | None]:
     """Read a judge's reply.
 
     The reply is one JSON object with every alias and every score, each a whole number from 1 to 5, and nothing else
-    (S2.2.3). Reasoning is removed first, and one Markdown fence around the whole is taken off: our reading.
+    (S2.2.3). Reasoning and control tokens are removed first, and one Markdown fence around the whole is taken off: our
+    reading.
 
     Args:
         text: The reply.
@@ -74,7 +83,7 @@ def parse_verdict(text: str, aliases: Sequence[str]) -> tuple[Verdict | None, st
         for name in SCORES:
             value = scores.get(name, 1)
             if isinstance(value, bool) or not isinstance(value, int) or value not in SCALE:
-                shown = json.dumps(value)[:40]
+                shown = _shown(value)
                 problems.append(f"{alias}: {name} is {shown}, not a whole number from 1 to 5")
     if problems:
         return None, "; ".join(problems)
