@@ -1,0 +1,102 @@
+"""What a benchmark's records hold: fields with their spellings, and how a file's names are matched with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+IMAGES_COLUMN = "images"
+
+_LISTED = 50
+"""Problems printed in full; the rest is counted."""
+
+
+class SourceError(Exception):
+    """Data that is missing or cannot be used; the message lists every problem and says what to do."""
+
+
+def bulleted(problems: Sequence[str]) -> str:
+    """Problems as a list for a message, one a line; beyond the first fifty they are counted."""
+    more = [f"… and {len(problems) - _LISTED} more"] if len(problems) > _LISTED else []
+    return "\n".join(f"  - {problem}" for problem in [*problems[:_LISTED], *more])
+
+
+@dataclass(frozen=True)
+class Field:
+    """One field of a benchmark's record.
+
+    Attributes:
+        name: Its canonical name.
+        aliases: Other spellings it is taken from, compared without case, spaces, hyphens and underscores.
+        required: Whether a record without it is refused.
+    """
+
+    name: str
+    aliases: tuple[str, ...] = ()
+    required: bool = True
+
+
+@dataclass(frozen=True)
+class RecordSchema:
+    """What a benchmark's records hold.
+
+    Attributes:
+        fields: The fields, `images` among them.
+        columns: Canonical columns but `images`, as features of `datasets`; a function so that importing stays light.
+        normalise: Turns a record with canonical field names into its canonical form and gives the problems found;
+            the record's `images` are the references as given (paths, bytes, or dicts of either).
+    """
+
+    fields: tuple[Field, ...]
+    columns: Callable[[], dict[str, Any]]
+    normalise: Callable[[dict[str, Any]], tuple[dict[str, Any], list[str]]]
+
+
+def _key(name: str) -> str:
+    return "".join(char for char in name.lower() if char.isalnum())
+
+
+@dataclass(frozen=True)
+class FieldMap:
+    """How the names a file uses match a schema's fields.
+
+    Attributes:
+        mapping: Canonical name to the file's name.
+        unused: The file's names that match nothing.
+        problems: Required fields that are missing, or that two names could be.
+    """
+
+    mapping: dict[str, str]
+    unused: list[str]
+    problems: list[str]
+
+
+def map_fields(names: Iterable[str], schema: RecordSchema) -> FieldMap:
+    """Match the names a file uses with a schema's fields.
+
+    Two names for one required field are a problem, not a choice: a record with a scenario and a question would lose one
+    of them without a word. Of an optional field the canonical spelling wins, then the earlier alias.
+    """
+    names = list(names)
+    mapping: dict[str, str] = {}
+    problems: list[str] = []
+    missing: list[str] = []
+    for field_ in schema.fields:
+        keys = [_key(spelling) for spelling in (field_.name, *field_.aliases)]
+        found = sorted((name for name in names if _key(name) in keys), key=lambda name: keys.index(_key(name)))
+        if found:
+            mapping[field_.name] = found[0]
+        if len(found) > 1 and field_.required:
+            problems.append(
+                f"{', '.join(found)} could each be {field_.name}; keep one, or rename what is something else"
+            )
+        if not found and field_.required:
+            missing.append(field_.name)
+    if missing:
+        problems.append(
+            f"no field for {', '.join(missing)} among {', '.join(names) or 'none'}; "
+            "rename the fields (docs list the spellings that are understood)"
+        )
+    used = set(mapping.values())
+    return FieldMap(mapping, [name for name in names if name not in used], problems)
