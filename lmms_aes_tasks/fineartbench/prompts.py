@@ -13,6 +13,7 @@ from typing import Any
 
 from lmms_aes_tasks.settings import load_prompt
 from lmms_aes_tasks.utils.answers import strip_reasoning
+from lmms_aes_tasks.utils.colour_profiles import Icc, check_icc
 from lmms_aes_tasks.utils.prompts import Prompt
 
 PROMPTS = ("base", "cot", "artcot", "artcot_single")
@@ -33,6 +34,7 @@ class Settings:
         source: Whether the source image is shown.
         style: Whether the style is named.
         resolution: Factor on the figure's sides, in (0, 1].
+        icc: `ignore` (default: pixels as stored), or `srgb`: converted by the colour profile that a file embeds.
         separate_images: Three labelled images in place of one figure.
         pre_prompt: Text put before the prompt.
         post_prompt: Text put after it.
@@ -44,6 +46,7 @@ class Settings:
     source: bool = True
     style: bool = True
     resolution: float = 1.0
+    icc: Icc = "ignore"
     separate_images: bool = False
     pre_prompt: str = ""
     post_prompt: str = ""
@@ -51,6 +54,7 @@ class Settings:
     def __post_init__(self) -> None:
         if self.prompt not in PROMPTS:
             raise ValueError(f"prompt is {self.prompt!r}: use one of {', '.join(PROMPTS)}")
+        check_icc(self.icc)
         number = isinstance(self.resolution, int | float) and not isinstance(self.resolution, bool)
         if not number or not 0 < self.resolution <= 1:
             raise ValueError(f"resolution is {self.resolution!r}: use a number above 0, up to 1")

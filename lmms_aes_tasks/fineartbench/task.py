@@ -95,8 +95,8 @@ def documents_instance_allow_missing(cards: datasets.Dataset) -> datasets.Datase
 
 
 def _images(doc: Mapping[str, Any], settings: Settings) -> list[Image.Image]:
-    shown = [load_image(Path(doc[side])) for side in ("left", "right")]
-    source = load_image(Path(doc["source"])) if settings.source else None
+    shown = [load_image(Path(doc[side]), icc=settings.icc) for side in ("left", "right")]
+    source = load_image(Path(doc["source"]), icc=settings.icc) if settings.source else None
     if settings.separate_images:
         images = [source, *shown] if source is not None else shown
     else:

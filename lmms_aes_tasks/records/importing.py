@@ -5,6 +5,7 @@ Canonical data is one Parquet file with the images inside it, each of them decod
 
 from __future__ import annotations
 
+import collections
 import hashlib
 import itertools
 import os
@@ -16,9 +17,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lmms_aes_tasks.records.reading import BATCH_ROWS, RecordStream, file_stream, image_bytes, records_file
+from lmms_aes_tasks.records.files import kind_of, records_file, shards_of
+from lmms_aes_tasks.records.images import file_name, image_bytes
+from lmms_aes_tasks.records.reading import BATCH_ROWS, RecordStream, file_stream
 from lmms_aes_tasks.records.schema import IMAGES_COLUMN, RecordSchema, SourceError, bulleted, map_fields
-from lmms_aes_tasks.utils.images import ImageError, load_image
+from lmms_aes_tasks.utils.colour_profiles import is_other_than_srgb
+from lmms_aes_tasks.utils.images import ImageError, load_with_profile
 
 if TYPE_CHECKING:
     import datasets
@@ -27,6 +31,7 @@ if TYPE_CHECKING:
 _GROUP_BYTES = 16 * 1024 * 1024
 _GROUP_ROWS = 1_000
 """A row group of the file ends at so many bytes of images, or so many rows."""
+_SHOWN_ID_CHARS = 100
 _CANONICAL_KEY = b"lmms_aes_tasks.canonical"
 """Key in the file's metadata that says our importer wrote it, for which schema."""
 
@@ -44,6 +49,7 @@ class Import:
         records: Records that are sound.
         images: Images in them.
         problems: Every problem, with the record it is in.
+        remarks: What is sound and worth knowing, and how many records, or images, it is true of.
     """
 
     mapping: dict[str, str] = field(default_factory=dict)
@@ -51,6 +57,15 @@ class Import:
     records: int = 0
     images: int = 0
     problems: list[str] = field(default_factory=list)
+    remarks: collections.Counter[str] = field(default_factory=collections.Counter)
+
+    def remark_lines(self) -> list[str]:
+        """The remarks as sentences, each with how many records or images of all it is true of."""
+        return [
+            f"{count} of {self.images if text == OTHER_PROFILE else self.records} {text}"
+            for text, count in self.remarks.items()
+            if count
+        ]
 
     def raise_problems(self, name: str, note: str = "") -> None:
         """Raise when anything is wrong.
@@ -63,13 +78,12 @@ class Import:
         raise SourceError(f"{name}: {len(self.problems)} problem(s){note}. Correct them:\n{bulleted(self.problems)}")
 
 
-def _image_cell(reference: Any, root: Path, position: int) -> dict[str, Any]:
-    """An image read and decoded once, as the cell that is stored."""
+def _image_cell(reference: Any, root: Path, position: int) -> tuple[dict[str, Any], bool]:
+    """An image read and decoded once, as the cell that is stored, and whether it has another profile than sRGB's."""
     content = image_bytes(reference, root)
-    path = reference.get("path") if isinstance(reference, dict) else reference
-    name = Path(path).name if isinstance(path, str) else None
-    load_image(content, f"image {position}" + (f" ({path})" if name else ""))
-    return {"bytes": content, "path": name}
+    path = file_name(reference)
+    _, profile = load_with_profile(content, f"image {position}" + (f" ({path})" if path else ""))
+    return {"bytes": content, "path": Path(path).name if path else None}, is_other_than_srgb(profile)
 
 
 def _is_unicode(value: Any) -> bool:
@@ -87,6 +101,39 @@ def _batches(rows: Iterable[dict[str, Any]]) -> Iterator[list[tuple[int, dict[st
         yield batch
 
 
+OTHER_PROFILE = "images have another colour profile than sRGB; icc: srgb among a task's settings converts them"
+"""The remark on images whose colours a viewer shows otherwise than a model gets them."""
+
+
+@dataclass(frozen=True)
+class _Checked:
+    """One record, normalised: what is wrong with it, and how many of its images have another profile than sRGB's."""
+
+    row: dict[str, Any]
+    problems: list[str]
+    other_profiles: int
+
+
+def _check(number: int, row: dict[str, Any], problems: list[str], root: Path | None) -> _Checked:
+    """Look at a normalised record, and at its images below `root`; None leaves them as the paths that they are."""
+    where = f"record {number} (id {str(row.get('id'))[:_SHOWN_ID_CHARS]!r})"
+    problems = [*problems]
+    problems += [f"{name} holds text that is not Unicode; write it anew" for name in row if not _is_unicode(row[name])]
+    if root is None:
+        paths = [reference for reference in row[IMAGES_COLUMN] if isinstance(reference, str)]
+        return _Checked(row | {IMAGES_COLUMN: paths}, [f"{where}: {problem}" for problem in problems], 0)
+    cells = []
+    other = 0
+    for position, reference in enumerate(row[IMAGES_COLUMN], 1):
+        try:
+            cell, has_other = _image_cell(reference, root, position)
+            cells.append(cell)
+            other += has_other
+        except ImageError as error:
+            problems.append(str(error))
+    return _Checked(row | {IMAGES_COLUMN: cells}, [f"{where}: {problem}" for problem in problems], other)
+
+
 def canonical_rows(
     stream: RecordStream, schema: RecordSchema, report: Import, *, progress: bool = False, images: bool = True
 ) -> Iterator[dict[str, Any]]:
@@ -100,22 +147,10 @@ def canonical_rows(
     names: dict[str, None] = {}
     seen: dict[str, int] = {}
 
-    def checked(numbered: tuple[int, dict[str, Any]]) -> tuple[dict[str, Any], list[str]]:
+    def checked(numbered: tuple[int, dict[str, Any]]) -> _Checked:
         number, record = numbered
         row, problems = schema.normalise({name: record.get(own) for name, own in report.mapping.items()})
-        where = f"record {number} (id {row.get('id')!r})"
-        problems += [
-            f"{name} holds text that is not Unicode; write it anew" for name in row if not _is_unicode(row[name])
-        ]
-        cells = []
-        for position, reference in enumerate(row[IMAGES_COLUMN] if images else [], 1):
-            try:
-                cells.append(_image_cell(reference, stream.root, position))
-            except ImageError as error:
-                problems.append(str(error))
-        paths = [reference for reference in row[IMAGES_COLUMN] if isinstance(reference, str)]
-        row[IMAGES_COLUMN] = cells if images else paths
-        return row, [f"{where}: {problem}" for problem in problems]
+        return _check(number, row, problems, stream.root if images else None)
 
     bar = tqdm(desc=f"reading {Path(stream.name).name}", unit=" records", disable=not progress)
     with ThreadPoolExecutor(max_workers=min(8, os.cpu_count() or 1)) as pool, bar:
@@ -126,7 +161,8 @@ def canonical_rows(
             if fields.problems:
                 report.problems.extend(fields.problems)
                 return
-            for (number, _), (row, problems) in zip(batch, pool.map(checked, batch), strict=True):
+            for (number, _), found in zip(batch, pool.map(checked, batch), strict=True):
+                row, problems = found.row, found.problems
                 first = seen.setdefault(str(row.get("id")), number)
                 if first != number:
                     problems.append(f"record {number}: id {row.get('id')!r} is already that of record {first}")
@@ -134,6 +170,8 @@ def canonical_rows(
                 if not problems:
                     report.records += 1
                     report.images += len(row[IMAGES_COLUMN])
+                    report.remarks.update(schema.remarks(row))
+                    report.remarks[OTHER_PROFILE] += found.other_profiles
                     yield row
             bar.update(len(batch))
     if not seen:
@@ -248,7 +286,7 @@ def is_canonical(path: Path, schema: RecordSchema) -> bool:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    if path.suffix.lower() != ".parquet":
+    if kind_of(path) != ".parquet" or len(shards_of(path)) > 1:
         return False
     try:
         metadata = pq.read_schema(path).metadata or {}

@@ -1,44 +1,22 @@
-"""Reading records, whatever kind of file they are in, and the images that they refer to."""
+"""Reading records, whatever kind of file they are in."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lmms_aes_tasks.records.files import RECORD_SUFFIXES, kind_of, shards_of
 from lmms_aes_tasks.records.schema import SourceError
-from lmms_aes_tasks.utils.images import ImageError
+from lmms_aes_tasks.records.tables import table_rows
+from lmms_aes_tasks.utils.cells import is_empty, json_value
+from lmms_aes_tasks.utils.file_kinds import FIRST_BYTES, described
 
-RECORD_SUFFIXES = (".parquet", ".jsonl", ".json")
 BATCH_ROWS = 32
 """Records in memory at once, undecoded or decoded."""
 _MAX_RECORDS_BYTES = 512 * 1024 * 1024
-
-
-def records_file(folder: Path, besides: Path | None = None) -> Path:
-    """The one file of records in a folder (or the file itself): Parquet before JSONL before JSON.
-
-    Args:
-        folder: A folder, or a file.
-        besides: A file that does not count: what an import writes is not what it reads.
-
-    Raises:
-        SourceError: There is none, or several of the same kind.
-    """
-    if folder.is_file():
-        return folder
-    if not folder.is_dir():
-        raise SourceError(f"{folder} does not exist. Name a folder with a {', '.join(RECORD_SUFFIXES)} file in it.")
-    for suffix in RECORD_SUFFIXES:
-        found = sorted(path for path in folder.glob(f"*{suffix}") if path.is_file() and path != besides)
-        if len(found) > 1:
-            names = ", ".join(path.name for path in found)
-            raise SourceError(f"{folder} holds several {suffix} files ({names}). Keep one, or name it.")
-        if found:
-            return found[0]
-    raise SourceError(f"{folder} holds no records. Put one {', '.join(RECORD_SUFFIXES)} file there.")
 
 
 def _json_records(path: Path) -> Iterator[Any]:
@@ -92,22 +70,48 @@ def _parquet_records(path: Path) -> Iterator[Any]:
             yield from batch.to_pylist()
 
 
+_READERS: Mapping[str, Callable[[Path], Iterator[Any]]] = {
+    ".json": _json_records,
+    ".jsonl": _jsonl_records,
+    ".parquet": _parquet_records,
+    ".csv": table_rows,
+    ".tsv": table_rows,
+}
+
+
+def _check_content(path: Path) -> None:
+    """Raise when a file is visibly another thing than its name says: a pointer, a page.
+
+    Raises:
+        SourceError: It is; the message says what.
+    """
+    with path.open("rb") as file:
+        first = file.read(FIRST_BYTES)
+    what, remedy = described(first) if first else ("", "")
+    if what:
+        raise SourceError(f"{path}: no records: it is {what}. {remedy}.")
+
+
 def read_records(path: Path) -> Iterator[dict[str, Any]]:
-    """The records of a JSON, JSONL or Parquet file, one at a time.
+    """The records of a JSON, JSONL, Parquet, CSV or TSV file, one at a time; of a shard those of all its source.
+
+    Cells of CSV and TSV are texts.
 
     Raises:
         SourceError: The file is none of these, or holds something other than records.
     """
-    readers = {".json": _json_records, ".jsonl": _jsonl_records, ".parquet": _parquet_records}
     if not path.is_file():
         raise SourceError(f"{path} is not a file. Name a {', '.join(RECORD_SUFFIXES)} file.")
-    reader = readers.get(path.suffix.lower())
+    reader = _READERS.get(kind_of(path))
     if reader is None:
         raise SourceError(f"{path}: unknown kind {path.suffix!r}. Use one of {', '.join(RECORD_SUFFIXES)}.")
-    for number, record in enumerate(reader(path), 1):
-        if not isinstance(record, dict):
-            raise SourceError(f"{path}, record {number}: {type(record).__name__} in place of an object. Correct it.")
-        yield record
+    for file in shards_of(path):
+        _check_content(file)
+        for number, record in enumerate(reader(file), 1):
+            if not isinstance(record, dict):
+                kind = type(record).__name__
+                raise SourceError(f"{file}, record {number}: {kind} in place of an object. Correct it.")
+            yield record
 
 
 @dataclass(frozen=True)
@@ -131,51 +135,12 @@ def file_stream(path: Path) -> RecordStream:
 
 
 def as_list(value: Any) -> list[Any]:
-    """A list as it is, a string that holds a JSON list decoded, anything else as a list of one; nothing as none."""
-    if value is None or value == "":
-        return []
-    if isinstance(value, str) and value.lstrip().startswith("["):
-        try:
-            decoded = json.loads(value)
-        except (ValueError, RecursionError):
-            return [value]
-        return decoded if isinstance(decoded, list) else [value]
-    return list(value) if isinstance(value, (list, tuple)) else [value]
+    """A list as it is, a text that holds a JSON list decoded, anything else as a list of one; nothing as none.
 
-
-def _inside(root: Path, reference: str) -> Path:
-    """A path below `root`; nothing outside it, by `..`, an absolute path or a link."""
-    if "\0" in reference:
-        raise ImageError(f"{reference!r} is no path. Give a path inside the data folder.")
-    resolved = (root / reference).resolve()
-    if not resolved.is_relative_to(root.resolve()):
-        raise ImageError(f"{reference!r} leaves the data folder. Give a path inside it.")
-    return resolved
-
-
-def image_bytes(reference: Any, root: Path) -> bytes:
-    """The content of an image that a record refers to.
-
-    Args:
-        reference: A path below `root`, bytes, or a dict with `bytes` or `path` (the Hub's image type).
-        root: The folder of the records.
-
-    Raises:
-        ImageError: The reference is of another kind, leaves the folder, or names no file.
+    >>> as_list('["a.jpg", "b.jpg"]'), as_list("a.jpg"), as_list(float("nan"))
+    (['a.jpg', 'b.jpg'], ['a.jpg'], [])
     """
-    if isinstance(reference, dict):
-        reference = reference.get("bytes") or reference.get("path")
-    if isinstance(reference, bytes):
-        return reference
-    if not isinstance(reference, str) or not reference.strip():
-        raise ImageError(f"{reference!r} is no image. Give a path or bytes.")
-    try:
-        path = _inside(root, reference.strip())
-        found = path.is_file()
-    except (OSError, ValueError) as error:  # too long for a path, or not one at all: base64 text, for example
-        if isinstance(error, ImageError):
-            raise
-        raise ImageError(f"{reference[:60]!r} … is no path. Give a path inside the data folder, or bytes.") from None
-    if not found:
-        raise ImageError(f"{reference}: no such file. Put it there, or correct the record.")
-    return path.read_bytes()
+    if is_empty(value):
+        return []
+    value = json_value(value)
+    return list(value) if isinstance(value, (list, tuple)) else [value]

@@ -8,6 +8,10 @@ from typing import Any
 
 IMAGES_COLUMN = "images"
 
+MAX_ID_CHARS = 1_000
+"""Longest id of a document: what an entry of the leaderboard may hold."""
+MAX_GROUP_CHARS = 200
+"""Longest name of a group that scores are broken down by (a domain, a substyle), likewise."""
 _LISTED = 50
 """Problems printed in full; the rest is counted."""
 
@@ -46,11 +50,36 @@ class RecordSchema:
         columns: Canonical columns but `images`, as features of `datasets`; a function so that importing stays light.
         normalise: Turns a record with canonical field names into its canonical form and gives the problems found;
             the record's `images` are the references as given (paths, bytes, or dicts of either).
+        remarks: What is worth knowing of a sound canonical record, as a text that goes on from a number of records.
     """
 
     fields: tuple[Field, ...]
     columns: Callable[[], dict[str, Any]]
     normalise: Callable[[dict[str, Any]], tuple[dict[str, Any], list[str]]]
+    remarks: Callable[[dict[str, Any]], list[str]] = lambda _: []
+
+
+def id_problems(name: str, value: str, further: int = 0) -> list[str]:
+    """What is wrong with an id: it is empty, or longer than an entry of the leaderboard may hold.
+
+    Args:
+        name: Name of the field.
+        value: The id.
+        further: Characters that documents add to it.
+    """
+    if not value:
+        return [f"empty {name}; give it a text"]
+    most = MAX_ID_CHARS - further
+    return [f"{name} has {len(value)} characters; {most} are allowed"] if len(value) > most else []
+
+
+def group_problems(name: str, value: str) -> list[str]:
+    """What is wrong with the name of a group, as `leaderboard verify` has it; an empty one is none."""
+    if len(value) > MAX_GROUP_CHARS:
+        return [f"{name} has {len(value)} characters; {MAX_GROUP_CHARS} are allowed"]
+    if not value.isprintable() or set(value) & set("<>"):
+        return [f"{name} is {value!r}; use visible characters, no < and >"]
+    return []
 
 
 def _key(name: str) -> str:

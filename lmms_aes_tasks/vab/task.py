@@ -13,19 +13,26 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lmms_aes_tasks import sources
-from lmms_aes_tasks.records import IMAGES_COLUMN, Field, RecordSchema, as_list
+from lmms_aes_tasks.records import IMAGES_COLUMN
 from lmms_aes_tasks.settings import PROMPTS, load_prompt, read_settings
 from lmms_aes_tasks.utils import selection
 from lmms_aes_tasks.utils.answers import PARSER_VERSION, SetAnswer, parse_set
+from lmms_aes_tasks.utils.colour_profiles import Icc
 from lmms_aes_tasks.utils.images import Fit, fit_image, load_image
 from lmms_aes_tasks.utils.permutations import TRIALS, trial_permutations
 from lmms_aes_tasks.utils.selection import Trial
+from lmms_aes_tasks.vab.schema import MAX_IMAGES as MAX_IMAGES
+from lmms_aes_tasks.vab.schema import MIN_IMAGES as MIN_IMAGES
+from lmms_aes_tasks.vab.schema import SCHEMA as SCHEMA
+from lmms_aes_tasks.vab.schema import label as label
+from lmms_aes_tasks.vab.schema import labels_of as labels_of
+from lmms_aes_tasks.vab.schema import normalise_task as normalise_task
+from lmms_aes_tasks.vab.schema import task_problems as task_problems
 
 if TYPE_CHECKING:
     import datasets
     from PIL.Image import Image
 
-MIN_IMAGES, MAX_IMAGES = 2, 26
 PROMPT_TYPES: Mapping[str, str] = {"top1": "pick_best", "bot1": "pick_worst", "tb1": "pick_best_and_worst"}
 """What each task asks; TB-1 of two images is asked as best, and the worst is the other one."""
 PROMPT_IDS: Mapping[str, str] = {
@@ -37,81 +44,7 @@ RUBRICS_ID = "vab-rubrics-1"
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 
 
-def label(position: int) -> str:
-    """The label of a position, A for 0."""
-    return chr(ord("A") + position)
-
-
-def labels_of(n_images: int) -> list[str]:
-    """The labels of a set."""
-    return [label(position) for position in range(n_images)]
-
-
 # -- Documents --------------------------------------------------------------------------------------------------------
-
-
-def _columns() -> dict[str, Any]:
-    from datasets import Value
-
-    text = Value("string")
-    return {
-        "id": text,
-        "domain": text,
-        "substyle": text,
-        "n_images": Value("int32"),
-        "ground_truth_best": text,
-        "ground_truth_worst": text,
-    }
-
-
-def task_problems(task_id: str, n_images: Any, best: Any, worst: Any) -> list[str]:
-    """What is wrong with a task's numbers and labels, each named with what is allowed."""
-    problems = [] if task_id else ["empty task_id; give it a text"]
-    if isinstance(n_images, bool) or not isinstance(n_images, int) or not MIN_IMAGES <= n_images <= MAX_IMAGES:
-        return [*problems, f"{n_images!r} images; give {MIN_IMAGES} to {MAX_IMAGES}"]
-    allowed = labels_of(n_images)
-    for name, gold in (("ground_truth_best", best), ("ground_truth_worst", worst)):
-        if gold not in allowed:
-            problems.append(f"{name} is {gold!r}; use one of {', '.join(allowed)}")
-    if best == worst:
-        problems.append(f"best and worst are both {best!r}; give two labels")
-    return problems
-
-
-def normalise_task(record: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """Bring a record to the canonical form; see `lmms_aes_tasks.records.RecordSchema`."""
-    images = as_list(record.get(IMAGES_COLUMN))
-    row: dict[str, Any] = {
-        name: "" if record.get(name) is None else str(record[name]).strip() for name in ("id", "domain", "substyle")
-    }
-    for name in ("ground_truth_best", "ground_truth_worst"):
-        given = record.get(name)
-        row[name] = given.strip().upper() if isinstance(given, str) else given
-    row |= {"n_images": len(images), IMAGES_COLUMN: images}
-    problems = task_problems(row["id"], len(images), row["ground_truth_best"], row["ground_truth_worst"])
-    stated = record.get("n_images")
-    if stated is not None and str(stated).strip() != str(len(images)):
-        problems.append(f"n_images is {stated!r} and there are {len(images)} images; make them agree")
-    labels = as_list(record.get("labels"))
-    if labels and labels != labels_of(len(images)):
-        problems.append(f"labels are {labels!r}; give {', '.join(labels_of(len(images)))}, in this order")
-    return row, problems
-
-
-SCHEMA = RecordSchema(
-    fields=(
-        Field("id", ("task_id",)),
-        Field("domain", ("category",)),
-        Field("substyle", ("topic", "sub_style")),
-        Field("n_images", ("num_images",), required=False),
-        Field(IMAGES_COLUMN, ("image_paths", "image_files")),
-        Field("labels", (), required=False),
-        Field("ground_truth_best", ("best", "gt_best")),
-        Field("ground_truth_worst", ("worst", "gt_worst")),
-    ),
-    columns=_columns,
-    normalise=normalise_task,
-)
 
 
 def asked(question: str, n_images: int) -> str:
@@ -167,6 +100,7 @@ class Settings:
     Attributes:
         image_fit: `none` (default: the images as they are), `pad` or `stretch`.
         image_size: Side in pixels, for the latter two.
+        icc: `ignore` (default: pixels as stored), or `srgb`: converted by the colour profile that a file embeds.
         rubric: Whether the prompt carries the domain's rubric (appendix C.1, in our words).
         prompt_file: A template of the user's for the question; null for ours.
         pair_prompt_file: The same for TB-1 of two images, which is asked as best.
@@ -176,6 +110,7 @@ class Settings:
 
     image_fit: Fit = "none"
     image_size: int = 448
+    icc: Icc = "ignore"
     rubric: bool = False
     prompt_file: str | None = None
     pair_prompt_file: str | None = None
@@ -239,7 +174,7 @@ def doc_to_visual(doc: Mapping[str, Any], lmms_eval_specific_kwargs: Mapping[str
     cells = doc[IMAGES_COLUMN]
     return [
         fit_image(
-            load_image(cells[given]["bytes"], f"{doc['task_id']}, image {label(given)}"),
+            load_image(cells[given]["bytes"], f"{doc['task_id']}, image {label(given)}", settings.icc),
             settings.image_fit,
             settings.image_size,
         )
