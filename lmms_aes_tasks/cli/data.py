@@ -25,11 +25,17 @@ def _print_mapping(report: Import) -> None:
     console().print(table("Fields", ["in the file", "taken as"], rows, numbers_from=2))
 
 
+def _print_remarks(report: Import) -> None:
+    for line in report.remark_lines():
+        typer.echo(f"note: {line}")
+
+
 @app.command("import")
 def import_data(
     name: _Name,
     source: Annotated[
-        Path, typer.Argument(help="Folder with one JSON, JSONL or Parquet file and the images, or the file.")
+        Path,
+        typer.Argument(help="Folder with one JSON, JSONL, CSV, TSV or Parquet file and the images, or the file."),
     ],
     to: Annotated[Path | None, typer.Option(help=f"Folder to write to; ${DATA_ENV}/NAME when not given.")] = None,
 ) -> None:
@@ -51,6 +57,7 @@ def import_data(
     target = folder / f"{name}.parquet"
     report = import_file(source, target, schema_of(card), progress=True)
     _print_mapping(report)
+    _print_remarks(report)
     typer.echo(f"{target}: {report.records} records, {report.images} images")
 
 
@@ -75,7 +82,8 @@ def check(
     counts: dict[str, float | None] = importlib.import_module(card.module).count_cases(rows)
     if as_json:
         content: dict[str, Any] = {"name": name, "file": str(path), "counts": counts, "expected": dict(card.expected)}
-        typer.echo(json.dumps(content))
+        remarks = {text: count for text, count in report.remarks.items() if count}
+        typer.echo(json.dumps(content | {"remarks": remarks}))
         return
     from lmms_aes_tasks.cli.tables import console, table
 
@@ -83,6 +91,7 @@ def check(
     listed = [(key, _number(value), _number(card.expected.get(key))) for key, value in counts.items()]
     known = "made" if card.generator else "published"
     console().print(table(f"{card.title}: {path}", ["count", "here", known], listed))
+    _print_remarks(report)
     typer.echo(f"licence: {card.licence}")
     if any(here != published for key, here, published in listed if key in card.expected):
         typer.echo("The counts differ from the published ones: scores are not comparable with the paper's.")

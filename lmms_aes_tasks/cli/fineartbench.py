@@ -24,18 +24,22 @@ def check_files(card: SourceCard, data: Path | None, as_json: bool) -> None:
         SourceError: Files are missing or damaged, after all has been printed.
     """
     from lmms_aes_tasks.cli.tables import console, table
-    from lmms_aes_tasks.fineartbench.files import Mode, image_problems, join_pairs, root_folder
+    from lmms_aes_tasks.fineartbench.files import Mode, check_images, join_pairs, root_folder, style_problems
     from lmms_aes_tasks.fineartbench.task import count_files
-    from lmms_aes_tasks.records import SourceError, bulleted
+    from lmms_aes_tasks.records import OTHER_PROFILE, SourceError, bulleted
 
     root = data or root_folder(card)
     joined = {mode: join_pairs(root, mode) for mode in get_args(Mode)}
     counts, missing = count_files(joined)
     pairs = [pair for own in joined.values() for pair in own]
-    damaged = image_problems(pairs, progress=not as_json)
+    checked = check_images(pairs, progress=not as_json)
+    damaged = checked.problems
+    nameless = [f"{mode}, {problem}" for mode, own in joined.items() for problem in style_problems(own)]
     if as_json:
         content = {"name": card.name, "folder": str(root), "counts": counts, "expected": dict(card.expected)}
-        typer.echo(json.dumps(content | {"missing": missing, "damaged": damaged}))
+        remarks = {OTHER_PROFILE: checked.other_profiles} if checked.other_profiles else {}
+        found = {"missing": missing, "damaged": damaged, "without_style": nameless, "remarks": remarks}
+        typer.echo(json.dumps(content | found))
     else:
         out = console()
         rows = [
@@ -47,15 +51,25 @@ def check_files(card: SourceCard, data: Path | None, as_json: bool) -> None:
         names = sorted({name for own in missing.values() for name in own})
         lacking = [(name, *(str(missing[mode].get(name, 0)) for mode in missing)) for name in names]
         out.print(table("Missing files", ["method", *missing], lacking or [("none", *("0" for _ in missing))]))
+        if checked.other_profiles:
+            typer.echo(f"note: {checked.other_profiles} of {checked.images} {OTHER_PROFILE}")
         typer.echo(f"licence: {card.licence}")
+    problems = []
     if damaged:
-        raise SourceError(f"{len(damaged)} image(s) do not decode:\n{bulleted(damaged)}")
+        problems.append(f"{len(damaged)} image(s) do not decode:\n{bulleted(damaged)}")
+    if nameless:
+        problems.append(
+            f"{len(nameless)} pair(s) lack the name of their style, which the prompts ask about unless the setting "
+            f"style is false:\n{bulleted(nameless)}"
+        )
     lacking_images = sum(not pair.complete for pair in pairs)
     if lacking_images:
-        raise SourceError(
+        problems.append(
             f"{root}: {lacking_images} of {len(pairs)} pairs lack images. `score fineartbench` needs none; a run needs "
             f"them, or leaves such pairs out and counts them (docs/fineartbench.md, allow_missing)."
         )
+    if problems:
+        raise SourceError("\n".join(problems))
 
 
 # -- score ------------------------------------------------------------------------------------------------------------

@@ -11,8 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from lmms_aes_tasks.records import SourceError
 from lmms_aes_tasks.settings import load_prompt
 from lmms_aes_tasks.utils.answers import strip_reasoning
+from lmms_aes_tasks.utils.cells import is_empty
 from lmms_aes_tasks.utils.colour_profiles import Icc, check_icc
 from lmms_aes_tasks.utils.prompts import Prompt
 
@@ -93,6 +95,17 @@ def _template(name: str, settings: Settings) -> str:
 
 
 def _filled(name: str, doc: Mapping[str, Any], settings: Settings) -> str:
+    """A template with the name of the document's style.
+
+    Raises:
+        SourceError: The document's style has no name, and the settings ask for it.
+    """
+    if settings.style and is_empty(doc["style_prompt"]):
+        raise SourceError(
+            f"fineartbench: pair {doc.get('id')} has no style_prompt, which the prompt asks about. "
+            "`lmms-aes data check fineartbench` lists every such pair. Write the style's name into the file of the "
+            "pairs, or set style: false."
+        )
     return _template(name, settings).replace("{style}", str(doc["style_prompt"]))
 
 
