@@ -23,6 +23,7 @@ from lmms_aes_tasks.records import (
     is_canonical,
     records_file,
     schema_fingerprint,
+    visible_files,
 )
 
 if TYPE_CHECKING:
@@ -91,6 +92,12 @@ def read_card(name: str) -> SourceCard:
     if name not in _cards():
         raise SourceError(f"no benchmark {name!r}: use one of {', '.join(card_names())}")
     return _cards()[name]
+
+
+def card_of_samples(path: Path, benchmark: str) -> str:
+    """The card that a samples file of lmms-eval is of, by its name: the benchmark's, or its demo's."""
+    demo = f"{benchmark}_demo"
+    return demo if path.stem.endswith("_demo") and demo in _cards() else benchmark
 
 
 def schema_of(card: SourceCard) -> RecordSchema:
@@ -163,14 +170,53 @@ def _generated(card: SourceCard) -> Path:
     return _cached(card, str(module.DEMO_VERSION), lambda target: getattr(module, function)(target, schema_of(card)))
 
 
-def _hub_state(card: SourceCard) -> str:
-    return f"hub-{card.revision or 'main'}"
+_HUB_TIMEOUT = 10.0
+"""Seconds after which the Hub is taken for unreachable; a copy in the cache is then used."""
+
+
+def _hub_state(commit: str) -> str:
+    return f"hub-{commit}"
+
+
+def hub_commit(card: SourceCard) -> str | None:
+    """The commit of a Hub data set that is loaded: the pinned one, else that of its main branch; None out of reach."""
+    if card.revision:
+        return card.revision
+    from huggingface_hub import HfApi
+
+    try:
+        commit = HfApi().dataset_info(card.hub_id, timeout=_HUB_TIMEOUT).sha
+    except Exception as error:  # the client raises many kinds: no network, terms not accepted, no such data set
+        from loguru import logger
+
+        logger.debug(f"{card.hub_id}: its commit cannot be asked for ({type(error).__name__})")
+        return None
+    return commit if isinstance(commit, str) and commit else None
 
 
 def hub_copy(card: SourceCard) -> Path | None:
-    """The canonical copy of a Hub data set in the cache, if it was loaded before."""
-    path = _cache_path(card, _hub_state(card))
-    return path if card.hub_id and path.is_file() else None
+    """The canonical copy of a Hub data set in the cache, of the pinned commit or else the last that was loaded."""
+    if not card.hub_id:
+        return None
+    if card.revision:
+        path = _cache_path(card, _hub_state(card.revision))
+        return path if path.is_file() else None
+    copies = (cache_root() / card.name).glob(f"hub-*-{schema_fingerprint(schema_of(card))}/data.parquet")
+    return max(copies, key=lambda path: path.stat().st_mtime_ns, default=None)
+
+
+def _hub_file(card: SourceCard) -> Path:
+    """The canonical copy of a Hub data set as it is there now, or the last copy where the Hub is out of reach."""
+    commit = hub_commit(card)
+    if commit is None:
+        copy = hub_copy(card)
+        if copy is not None:
+            return copy
+    return _cached(
+        card,
+        _hub_state(commit or "unknown"),
+        lambda target: import_records(_hub_stream(card, commit), target, schema_of(card), progress=is_first_rank()),
+    )
 
 
 def access_remedy(card: SourceCard) -> str:
@@ -179,8 +225,8 @@ def access_remedy(card: SourceCard) -> str:
     return f"accept its terms at {page} and log in with `hf auth login`" if card.gated else f"see {page}"
 
 
-def _hub_stream(card: SourceCard) -> RecordStream:
-    """The records of a data set on the Hub, with the images' bytes as stored.
+def _hub_stream(card: SourceCard, commit: str | None) -> RecordStream:
+    """The records of a data set on the Hub at a commit (None: its main branch), with the images' bytes as stored.
 
     Raises:
         SourceError: It cannot be had: not accepted, not logged in, no network.
@@ -188,7 +234,7 @@ def _hub_stream(card: SourceCard) -> RecordStream:
     import datasets
 
     try:
-        loaded = datasets.load_dataset(card.hub_id, split="test", revision=card.revision or None)
+        loaded = datasets.load_dataset(card.hub_id, split="test", revision=commit)
     except Exception as error:  # the Hub's client raises many kinds, and each means that the data is not to be had
         reason = f"{type(error).__name__}: {error}".splitlines()[0]
         raise SourceError(
@@ -220,11 +266,7 @@ def locate(card: SourceCard, data: Path | None = None) -> Path:
     if folder is not None and folder.exists() and (folder.is_file() or any(folder.iterdir())):
         return records_file(folder)
     if card.hub_id:
-        return _cached(
-            card,
-            _hub_state(card),
-            lambda target: import_records(_hub_stream(card), target, schema_of(card), progress=is_first_rank()),
-        )
+        return _hub_file(card)
     looked = f"${DATA_ENV} is not set" if folder is None else f"{folder} does not exist"
     raise SourceError(
         f"{card.title}: no data ({looked}). {card.where} Then: `export {DATA_ENV}=FOLDER` and "
@@ -243,7 +285,7 @@ def _warn_of_newer_records(card: SourceCard, path: Path) -> None:
     from loguru import logger
 
     written = path.stat().st_mtime_ns
-    others = [item for suffix in RECORD_SUFFIXES for item in path.parent.glob(f"*{suffix}") if item != path]
+    others = [item for suffix in RECORD_SUFFIXES for item in visible_files(path.parent, suffix) if item != path]
     newer = sorted(item.name for item in others if item.stat().st_mtime_ns > written)
     if newer:
         logger.warning(
