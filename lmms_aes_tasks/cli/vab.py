@@ -267,7 +267,7 @@ def vab(
     """
     from lmms_aes_tasks.cli.plots import check_plot_name, draw_selection
     from lmms_aes_tasks.predictions import PredictionError
-    from lmms_aes_tasks.sources import data_root
+    from lmms_aes_tasks.sources import data_root, hub_copy, read_card
     from lmms_aes_tasks.vab.responses import read_responses, read_trials
     from lmms_aes_tasks.vab.rows import read_tasks, tasks_of_data
 
@@ -280,7 +280,7 @@ def vab(
         raise PredictionError("--plot draws the scores of one run: leave out --compare")
     check_plot_name(plot)
     root = data_root()
-    fallback = root / "vab" if root is not None and (root / "vab").exists() else None
+    fallback = root / "vab" if root is not None and (root / "vab").exists() else hub_copy(read_card("vab"))
     known = read_tasks(tasks) if tasks is not None else tasks_of_data(data) if data is not None else None
     responses_read = read_responses(paths, known, allow_incomplete, fallback)
     first = responses_read.trials

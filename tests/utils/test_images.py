@@ -145,7 +145,7 @@ def test_the_processs_own_setting_is_put_back_also_by_threads(monkeypatch: pytes
 
 def test_not_an_image_and_no_file(tmp_path: Path) -> None:
     (tmp_path / "a.png").write_text("<html>")
-    with pytest.raises(ImageError, match=r"a\.png: not an image that can be read\. Replace the file\.$"):
+    with pytest.raises(ImageError, match=r"a\.png: not an image that can be read: it is an HTML page"):
         load_image(tmp_path / "a.png")
     with pytest.raises(ImageError) as error:
         load_image(tmp_path / "b.png", "b.png")
