@@ -15,6 +15,7 @@ from typing import Any
 
 from lmms_aes_tasks.records import SourceError, kind_of, read_records
 from lmms_aes_tasks.utils.cells import id_text, is_empty, is_nothing, whole_number
+from lmms_aes_tasks.utils.file_kinds import described
 
 MAX_LINE_BYTES = 32 * 1024 * 1024
 """Longest line read; a reply of a million words is still shorter."""
@@ -64,10 +65,15 @@ def _json_items(path: Path) -> Any:
     """The items of a file that is one JSON value; None where it is not, and may be JSONL.
 
     Raises:
-        PredictionError: It is a list and not JSON, too large, or an object around anything but one list.
+        PredictionError: It is a list and not JSON, too large, an object around anything but one list, or visibly
+            something else, as an archive.
     """
     with path.open("rb") as file:
-        start = file.read(4096).removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
+        first = file.read(4096)
+    what, remedy = described(first) if first else ("", "")
+    if what:
+        raise PredictionError(f"{path}: no responses: it is {what}. {remedy}.")
+    start = first.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
     if start != b"[" and not (start == b"{" and kind_of(path) == ".json"):
         return None
     if path.stat().st_size > _MAX_JSON_BYTES:

@@ -205,18 +205,29 @@ def hub_copy(card: SourceCard) -> Path | None:
     return max(copies, key=lambda path: path.stat().st_mtime_ns, default=None)
 
 
+class _OutOfReachError(SourceError):
+    """A data set that the Hub does not give: no network, no log-in, terms not accepted."""
+
+
 def _hub_file(card: SourceCard) -> Path:
     """The canonical copy of a Hub data set as it is there now, or the last copy where the Hub is out of reach."""
     commit = hub_commit(card)
-    if commit is None:
-        copy = hub_copy(card)
-        if copy is not None:
-            return copy
-    return _cached(
-        card,
-        _hub_state(commit or "unknown"),
-        lambda target: import_records(_hub_stream(card, commit), target, schema_of(card), progress=is_first_rank()),
-    )
+    copy = hub_copy(card)
+    if commit is None and copy is not None:
+        return copy
+    try:
+        return _cached(
+            card,
+            _hub_state(commit or "unknown"),
+            lambda target: import_records(_hub_stream(card, commit), target, schema_of(card), progress=is_first_rank()),
+        )
+    except _OutOfReachError:
+        if copy is None:
+            raise
+        from loguru import logger
+
+        logger.warning(f"{card.hub_id}: commit {commit} cannot be loaded; the copy {copy.parent.name} is used")
+        return copy
 
 
 def access_remedy(card: SourceCard) -> str:
@@ -237,7 +248,7 @@ def _hub_stream(card: SourceCard, commit: str | None) -> RecordStream:
         loaded = datasets.load_dataset(card.hub_id, split="test", revision=commit)
     except Exception as error:  # the Hub's client raises many kinds, and each means that the data is not to be had
         reason = f"{type(error).__name__}: {error}".splitlines()[0]
-        raise SourceError(
+        raise _OutOfReachError(
             f"{card.title}: no data. ${DATA_ENV}/{card.name} does not exist, and {card.hub_id} could not be loaded "
             f"from the Hub ({reason}). Either {access_remedy(card)}, and run again; or put the records and images into "
             f"a folder SOURCE, `export {DATA_ENV}=FOLDER`, and `lmms-aes data import {card.name} SOURCE`. "

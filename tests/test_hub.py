@@ -61,6 +61,18 @@ def test_the_commit_that_was_loaded_names_the_copy(hub: Hub) -> None:
     assert hub.loaded == ["a" * 40, "b" * 40]
 
 
+def test_a_commit_that_is_not_given_leaves_the_last_copy(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    hub.commit = "a" * 40
+    first = canonical_file(read_card("vab"))
+    hub.commit = "b" * 40
+
+    def refused(card: Any, commit: str | None) -> RecordStream:
+        raise sources._OutOfReachError("accept its terms")
+
+    monkeypatch.setattr(sources, "_hub_stream", refused)
+    assert canonical_file(read_card("vab")) == first
+
+
 def test_a_pinned_commit_is_not_asked_for(hub: Hub) -> None:
     card = dataclasses.replace(read_card("vab"), revision="c" * 40)
     hub.commit = "a" * 40

@@ -21,6 +21,7 @@ from lmms_aes_tasks.predictions import (
     read_predictions,
 )
 from lmms_aes_tasks.records import SourceError
+from lmms_aes_tasks.utils.answers import parse_set
 from lmms_aes_tasks.utils.permutations import trial_permutations
 from lmms_aes_tasks.utils.ratings import CRITERIA
 from lmms_aes_tasks.vab.responses import read_responses, read_trials
@@ -99,6 +100,12 @@ def test_an_id_that_two_could_be_stays() -> None:
     assert [item.id for item in as_in_data(read, ["7", "7.0", "x"])] == ["7.00", "7", "x"]
 
 
+def test_a_table_of_excel_is_named(tmp_path: Path) -> None:
+    (tmp_path / "p.xlsx").write_bytes(b"PK\x03\x04rest")
+    with pytest.raises(PredictionError, match="it is a ZIP archive, as files of Excel are"):
+        read_predictions(tmp_path / "p.xlsx")
+
+
 # -- Samples of lmms-eval ---------------------------------------------------------------------------------------------
 
 
@@ -110,6 +117,8 @@ def test_an_id_that_two_could_be_stays() -> None:
         ({"id": "a", "empty": False}, "None"),
         ({"id": "a", "rule": "none"}, "None"),  # a reply of one word that no rule read
         ({"id": "a"}, "None"),
+        ({"id": "t#0", "prompt_type": "pick_best", "rule": parse_set("", "pick_best", ["A", "B"]).rule}, ""),
+        ({"id": "t#0", "prompt_type": "pick_best", "rule": "strict"}, "None"),
     ],
 )
 def test_the_word_none_is_an_empty_reply_where_the_record_says_so(

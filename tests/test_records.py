@@ -24,6 +24,7 @@ from lmms_aes_tasks.records import (
     SourceError,
     check_records,
     import_file,
+    map_fields,
     read_records,
     records_file,
 )
@@ -240,6 +241,15 @@ def test_image_marks_go_with_the_space_on_one_side(text: str, expected: str) -> 
     assert normalise_case(CASE | {"images": "a", "question": text})[0]["question"] == expected
 
 
+def test_image_marks_go_out_of_options_and_two_conversations_are_a_problem() -> None:
+    row, found = normalise_case(CASE | {"images": "a", "options": ["<image> Yes", "No"], "gold": "Yes"})
+    assert (found, row["gold_text"]) == ([], "Yes")
+    both = map_fields(["id", "image", "conversations", "messages"], CRITIQUES)
+    assert both.problems == [
+        "conversations, messages could each be conversations; keep one, or rename what is something else"
+    ]
+
+
 @pytest.mark.parametrize(
     "mark",
     [
@@ -444,6 +454,12 @@ def test_other_links_are_named_and_not_followed(tmp_path: Path) -> None:
     assert check_records(folder / "cases.json", CASES)[0].problems == [
         "record 1 (id 'c1'): '../../blobs/1' leaves the data folder. Give a path inside it."
     ]
+
+
+def test_a_link_to_nothing_is_named(folder: Path) -> None:
+    (folder / "c.png").symlink_to("gone.png")
+    (problem,) = problems(folder, CASE | {"image": "c.png"}, CASES)
+    assert "'c.png' is a link to nothing. `hf download --local-dir FOLDER` gets files" in problem
 
 
 def test_suffixes_in_any_case_and_hidden_files(folder: Path) -> None:

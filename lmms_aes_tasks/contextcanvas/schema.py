@@ -68,7 +68,8 @@ def _options(value: Any) -> list[tuple[str, str]]:
     items = list(value) if isinstance(value, (list, tuple)) else []
     if items and all(isinstance(item, str) for item in items):
         items = _without_letters(items)
-    return [_option_pair(item, position) for position, item in enumerate(items)]
+    pairs = [_option_pair(item, position) for position, item in enumerate(items)]
+    return [(option_id, without_image_marks(text)) for option_id, text in pairs]
 
 
 def _option_problems(options: Sequence[tuple[str, str]]) -> list[str]:

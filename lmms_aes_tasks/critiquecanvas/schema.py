@@ -124,7 +124,7 @@ SCHEMA = RecordSchema(
     fields=(
         Field("id", ("sample_id", "question_id", "uid", "record_id")),
         Field(IMAGES_COLUMN, ("image", "image_path", "image_file", "file_name", "img")),
-        Field("conversations", ("conversation", "messages", "dialogue", "turns"), required=False),
+        Field("conversations", ("conversation", "messages", "dialogue", "turns"), required=False, exclusive=True),
         Field("instruction", (), required=False),  # a canonical file has these two in place of conversations
         Field("reference", (), required=False),
         Field("domain", ("image_domain", "visual_domain"), required=False),

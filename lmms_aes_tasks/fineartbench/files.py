@@ -38,8 +38,9 @@ def find_file(root: Path, name: str) -> Path:
         SourceError: It is in none of the folders.
     """
     for folder in _FOLDERS:
-        if (root / folder / name).is_file():
-            return root / folder / name
+        path = existing_file(root / folder, name)
+        if path is not None:
+            return path
     places = ", ".join(str(root / folder) for folder in _FOLDERS)
     raise SourceError(f"no {name} in {places}. Download it from the Hub data set into one of them.")
 

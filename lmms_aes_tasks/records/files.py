@@ -183,6 +183,8 @@ def inside(root: Path, reference: str) -> Path | None:
         raise ImageError(f"{leaves}. Give a path inside it.")
     path = existing_file(root, reference)
     if path is None:
+        if (root / reference).is_symlink():
+            raise ImageError(f"{reference!r} is a link to nothing. {_GET_FILES}.")
         return None
     target, blobs = path.resolve(), _hub_blobs(whole)
     if target.is_relative_to(whole):

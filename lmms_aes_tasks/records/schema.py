@@ -34,11 +34,13 @@ class Field:
         name: Its canonical name.
         aliases: Other spellings it is taken from, compared without case, spaces, hyphens and underscores.
         required: Whether a record without it is refused.
+        exclusive: Whether two names for it are a problem, as they always are for a required one.
     """
 
     name: str
     aliases: tuple[str, ...] = ()
     required: bool = True
+    exclusive: bool = False
 
 
 @dataclass(frozen=True)
@@ -104,8 +106,8 @@ class FieldMap:
 def map_fields(names: Iterable[str], schema: RecordSchema) -> FieldMap:
     """Match the names a file uses with a schema's fields.
 
-    Two names for one required field are a problem, not a choice: a record with a scenario and a question would lose one
-    of them without a word. Of an optional field the canonical spelling wins, then the earlier alias.
+    Two names for one required or exclusive field are a problem, not a choice: a record with a scenario and a question
+    would lose one of them without a word. Of another field the canonical spelling wins, then the earlier alias.
     """
     names = list(names)
     mapping: dict[str, str] = {}
@@ -116,7 +118,7 @@ def map_fields(names: Iterable[str], schema: RecordSchema) -> FieldMap:
         found = sorted((name for name in names if _key(name) in keys), key=lambda name: keys.index(_key(name)))
         if found:
             mapping[field_.name] = found[0]
-        if len(found) > 1 and field_.required:
+        if len(found) > 1 and (field_.required or field_.exclusive):
             problems.append(
                 f"{', '.join(found)} could each be {field_.name}; keep one, or rename what is something else"
             )

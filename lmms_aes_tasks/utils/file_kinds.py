@@ -19,7 +19,7 @@ _STARTS: tuple[tuple[bytes, str, str], ...] = (
     (b"version https://git-lfs", "a Git LFS pointer, not the file itself", "Fetch it with `git lfs pull`"),
     (b"/annex/objects/", "a git-annex pointer, not the file itself", "Fetch it with `git annex get`"),
     (b"%PDF-", "a PDF document", _SAVE),
-    (b"PK\x03\x04", "a ZIP archive", "Unpack it"),
+    (b"PK\x03\x04", "a ZIP archive, as files of Excel are", "Unpack it, or save the table as CSV"),
     (b"\x1f\x8b", "a gzip archive", "Unpack it"),
     (b"\xff\x0a", "JPEG XL, which Pillow does not read", _SAVE),
     (b"\0\0\0\x0cJXL ", "JPEG XL, which Pillow does not read", _SAVE),

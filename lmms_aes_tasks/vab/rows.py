@@ -122,6 +122,7 @@ def _files(path: Path) -> list[Path]:
     if path.is_file():
         return [path]
     found = sorted(path.rglob("*_samples_vab_*.jsonl")) if path.is_dir() else []
+    found = [file for file in found if not file.name.startswith(".")]  # such as archives of macOS have beside each
     named = [(file, match) for file in found if (match := _SAMPLES_NAME.fullmatch(file.name))]
     runs = {(file.parent, match["date"], match["variant"]) for file, match in named}
     if len(runs) > 1:
