@@ -199,6 +199,8 @@ def test_ids_and_groups_are_no_longer_than_an_entry_takes() -> None:
         ["いいえ", "はい"],
         ["아니요", "예"],
         ["False", "True"],
+        ["Не подходит", "Подходит"],
+        ["Nicht geeignet", "Geeignet"],
     ],
 )
 def test_the_no_before_the_yes_is_refused(options: list[str]) -> None:
@@ -266,6 +268,8 @@ def test_image_marks_go_out_of_options_and_two_conversations_are_a_problem() -> 
         "[IMG]",
         "<start_of_image>",
         "<|im_start|>",
+        "<｜image｜>",
+        "<picture_1>",
     ],
 )
 def test_other_marks_are_problems(mark: str) -> None:

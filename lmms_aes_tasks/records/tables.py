@@ -36,7 +36,8 @@ def _header(header: list[str], path: Path, delimiter: str, required: Sequence[st
     wanted = f"{kind_of(path)} has {_NAMES[delimiter]}"
     wrong = _wrong_delimiter(header, delimiter)
     if wrong:
-        raise SourceError(f"{path}: the first line has {wrong}, and {wanted}. Save it with those, or rename it.")
+        other = ", or name it .tsv" if "tabs" in wrong else ", or name it .csv" if "commas" in wrong else ""
+        raise SourceError(f"{path}: the first line has {wrong}, and {wanted}. Save it with {_NAMES[delimiter]}{other}.")
     names = [name.strip() for name in header]
     missing = [name for name in required if name not in names]
     if missing:

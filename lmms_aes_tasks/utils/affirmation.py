@@ -27,6 +27,7 @@ _NO_PREFIX = frozenset(
 _OPPOSITES = {"false": "true", "wrong": "right", "bad": "good", "fail": "pass", "fails": "passes", "reject": "accept"}
 _AUXILIARIES = frozenset(["does", "do", "did", "is", "are", "was", "will", "would", "can", "could", "should"])
 _CONTRACTED = {"can't": "can not", "cannot": "can not", "won't": "will not"}
+_CONTRACTED |= dict.fromkeys(("не", "nicht", "niet", "pas", "inte", "ikke"), "not")
 
 
 def _words(text: str) -> list[str]:

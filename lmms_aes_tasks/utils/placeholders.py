@@ -6,7 +6,8 @@ import re
 
 _IMAGE = re.compile(r"(?P<before>[ \t]*)(?:<\s*image\s*>(?P<after>[ \t]*))+(?P<end>\r?\n)?", re.IGNORECASE)
 _OTHER = re.compile(
-    r"<[|/\s]{0,3}[\w\- ]{0,40}?(?:image|img|vision|video|pixel|im_start|im_end|im_patch)[^<>\n]{0,200}>"
+    r"<[|｜/\s]{0,3}[\w\- ]{0,40}?(?:image|img|vision|video|pixel|im_start|im_end|im_patch)[^<>\n]{0,200}>"
+    r"|<[|｜/\s]{0,3}(?:picture|photo|audio)(?:[_ -]?\d{1,3})?[\s|｜/]{0,3}>"
     r"|\[/?(?:image|img)(?:[_ -]?\d{1,3}|_token|_pad|_end|_break)?\]"
     r"|\{/?(?:image|img)[_ -]?\d{0,3}\}",
     re.IGNORECASE,
