@@ -23,6 +23,7 @@ from lmms_aes_tasks.records import (
     is_canonical,
     records_file,
     schema_fingerprint,
+    visible_files,
 )
 from lmms_aes_tasks.task_folders import task_folders
 
@@ -92,6 +93,12 @@ def read_card(name: str) -> SourceCard:
     if name not in _cards():
         raise SourceError(f"no benchmark {name!r}: use one of {', '.join(card_names())}")
     return _cards()[name]
+
+
+def card_of_samples(path: Path, benchmark: str) -> str:
+    """The card that a samples file of lmms-eval is of, by its name: the benchmark's, or its demo's."""
+    demo = f"{benchmark}_demo"
+    return demo if path.stem.endswith("_demo") and demo in _cards() else benchmark
 
 
 def schema_of(card: SourceCard) -> RecordSchema:
@@ -164,14 +171,64 @@ def _generated(card: SourceCard) -> Path:
     return _cached(card, str(module.DEMO_VERSION), lambda target: getattr(module, function)(target, schema_of(card)))
 
 
-def _hub_state(card: SourceCard) -> str:
-    return f"hub-{card.revision or 'main'}"
+_HUB_TIMEOUT = 10.0
+"""Seconds after which the Hub is taken for unreachable; a copy in the cache is then used."""
+
+
+def _hub_state(commit: str) -> str:
+    return f"hub-{commit}"
+
+
+def hub_commit(card: SourceCard) -> str | None:
+    """The commit of a Hub data set that is loaded: the pinned one, else that of its main branch; None out of reach."""
+    if card.revision:
+        return card.revision
+    from huggingface_hub import HfApi
+
+    try:
+        commit = HfApi().dataset_info(card.hub_id, timeout=_HUB_TIMEOUT).sha
+    except Exception as error:  # the client raises many kinds: no network, terms not accepted, no such data set
+        from loguru import logger
+
+        logger.debug(f"{card.hub_id}: its commit cannot be asked for ({type(error).__name__})")
+        return None
+    return commit if isinstance(commit, str) and commit else None
 
 
 def hub_copy(card: SourceCard) -> Path | None:
-    """The canonical copy of a Hub data set in the cache, if it was loaded before."""
-    path = _cache_path(card, _hub_state(card))
-    return path if card.hub_id and path.is_file() else None
+    """The canonical copy of a Hub data set in the cache, of the pinned commit or else the last that was loaded."""
+    if not card.hub_id:
+        return None
+    if card.revision:
+        path = _cache_path(card, _hub_state(card.revision))
+        return path if path.is_file() else None
+    copies = (cache_root() / card.name).glob(f"hub-*-{schema_fingerprint(schema_of(card))}/data.parquet")
+    return max(copies, key=lambda path: path.stat().st_mtime_ns, default=None)
+
+
+class _OutOfReachError(SourceError):
+    """A data set that the Hub does not give: no network, no log-in, terms not accepted."""
+
+
+def _hub_file(card: SourceCard) -> Path:
+    """The canonical copy of a Hub data set as it is there now, or the last copy where the Hub is out of reach."""
+    commit = hub_commit(card)
+    copy = hub_copy(card)
+    if commit is None and copy is not None:
+        return copy
+    try:
+        return _cached(
+            card,
+            _hub_state(commit or "unknown"),
+            lambda target: import_records(_hub_stream(card, commit), target, schema_of(card), progress=is_first_rank()),
+        )
+    except _OutOfReachError:
+        if copy is None:
+            raise
+        from loguru import logger
+
+        logger.warning(f"{card.hub_id}: commit {commit} cannot be loaded; the copy {copy.parent.name} is used")
+        return copy
 
 
 def at_hand(card: SourceCard, root: Path | None) -> Path | None:
@@ -183,10 +240,14 @@ def at_hand(card: SourceCard, root: Path | None) -> Path | None:
         card: The benchmark.
         root: A folder with one folder a benchmark, as `$LMMS_AES_DATA`; None for none.
     """
+    return _users_place(card, root) or hub_copy(card)
+
+
+def _users_place(card: SourceCard, root: Path | None) -> Path | None:
+    """The user's own folder or file of a benchmark, where there is something in it."""
     place = None if root is None else root / card.name
-    if place is not None and place.exists() and (place.is_file() or any(place.iterdir())):
-        return place
-    return hub_copy(card)
+    there = place is not None and place.exists() and (place.is_file() or any(place.iterdir()))
+    return place if there else None
 
 
 def access_remedy(card: SourceCard) -> str:
@@ -195,8 +256,8 @@ def access_remedy(card: SourceCard) -> str:
     return f"accept its terms at {page} and log in with `hf auth login`" if card.gated else f"see {page}"
 
 
-def _hub_stream(card: SourceCard) -> RecordStream:
-    """The records of a data set on the Hub, with the images' bytes as stored.
+def _hub_stream(card: SourceCard, commit: str | None) -> RecordStream:
+    """The records of a data set on the Hub at a commit (None: its main branch), with the images' bytes as stored.
 
     Raises:
         SourceError: It cannot be had: not accepted, not logged in, no network.
@@ -204,10 +265,10 @@ def _hub_stream(card: SourceCard) -> RecordStream:
     import datasets
 
     try:
-        loaded = datasets.load_dataset(card.hub_id, split="test", revision=card.revision or None)
+        loaded = datasets.load_dataset(card.hub_id, split="test", revision=commit)
     except Exception as error:  # the Hub's client raises many kinds, and each means that the data is not to be had
         reason = f"{type(error).__name__}: {error}".splitlines()[0]
-        raise SourceError(
+        raise _OutOfReachError(
             f"{card.title}: no data. ${DATA_ENV}/{card.name} does not exist, and {card.hub_id} could not be loaded "
             f"from the Hub ({reason}). Either {access_remedy(card)}, and run again; or put the records and images into "
             f"a folder SOURCE, `export {DATA_ENV}=FOLDER`, and `lmms-aes data import {card.name} SOURCE`. "
@@ -232,15 +293,11 @@ def locate(card: SourceCard, data: Path | None = None) -> Path:
     if card.generator:
         return _generated(card)
     root = data_root()
-    place = at_hand(card, root)
+    place = _users_place(card, root)
     if place is not None:
         return records_file(place)
     if card.hub_id:
-        return _cached(
-            card,
-            _hub_state(card),
-            lambda target: import_records(_hub_stream(card), target, schema_of(card), progress=is_first_rank()),
-        )
+        return _hub_file(card)
     looked = f"${DATA_ENV} is not set" if root is None else f"{root / card.name} does not exist"
     raise SourceError(
         f"{card.title}: no data ({looked}). {card.where} Then: `export {DATA_ENV}=FOLDER` and "
@@ -259,7 +316,7 @@ def _warn_of_newer_records(card: SourceCard, path: Path) -> None:
     from loguru import logger
 
     written = path.stat().st_mtime_ns
-    others = [item for suffix in RECORD_SUFFIXES for item in path.parent.glob(f"*{suffix}") if item != path]
+    others = [item for suffix in RECORD_SUFFIXES for item in visible_files(path.parent, suffix) if item != path]
     newer = sorted(item.name for item in others if item.stat().st_mtime_ns > written)
     if newer:
         logger.warning(

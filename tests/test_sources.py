@@ -203,7 +203,7 @@ def test_files_that_are_no_records(tmp_path: Path, name: str, content: str, mess
 def test_a_folder_without_one_file_of_records(tmp_path: Path) -> None:
     with pytest.raises(SourceError) as none:
         records_file(tmp_path)
-    assert str(none.value) == f"{tmp_path} holds no records. Put one .parquet, .jsonl, .json file there."
+    assert str(none.value) == f"{tmp_path} holds no records. Put one .parquet, .jsonl, .json, .csv, .tsv file there."
     with pytest.raises(SourceError) as absent:
         records_file(tmp_path / "no")
     assert str(absent.value).startswith(f"{tmp_path / 'no'} does not exist.")
@@ -220,9 +220,10 @@ def test_no_data_is_one_message_that_says_what_to_do(tmp_path: Path, monkeypatch
     card = read_card("contextcanvas")
     rest = (
         "No public file is known to us: ask the authors of AesCanvas for the 301 cases and 302 images, and put the "
-        "records (JSON, JSONL or Parquet) and the images into one folder, SOURCE. Then: `export LMMS_AES_DATA=FOLDER` "
-        "and `lmms-aes data import contextcanvas SOURCE`, which checks the records in SOURCE and writes "
-        "FOLDER/contextcanvas/contextcanvas.parquet. To try the suite without data, run the task contextcanvas_demo."
+        "records (JSON, JSONL, CSV, TSV or Parquet) and the images into one folder, SOURCE. Then: `export "
+        "LMMS_AES_DATA=FOLDER` and `lmms-aes data import contextcanvas SOURCE`, which checks the records in SOURCE and "
+        "writes FOLDER/contextcanvas/contextcanvas.parquet. To try the suite without data, run the task "
+        "contextcanvas_demo."
     )
     with pytest.raises(SourceError) as unset:
         canonical_file(card)
@@ -286,11 +287,13 @@ def test_an_import_in_place_can_be_repeated(folder: Path, tmp_path: Path, monkey
     assert load(read_card("contextcanvas"))["id"] == ["HB002"]
 
 
-def test_base64_in_place_of_a_path_is_named(folder: Path) -> None:
-    write(folder, [record(0, image_path="iVBORw0KGgo" * 500)])
+def test_base64_that_is_no_image_is_named_and_not_printed(folder: Path) -> None:
+    write(folder, [record(0, image_path="iVBORw0KGgo" * 500), record(1, image_path="QUJD" * 500)])
     report, _ = check_records(folder / "cases.jsonl", SCHEMA)
-    assert len(report.problems) == 1
-    assert report.problems[0].endswith(" … is no path. Give a path inside the data folder, or bytes.")
+    assert len(report.problems) == 2
+    assert report.problems[0].startswith("record 1 (id 'HB000'): image 1: ")  # it begins as PNG does, and is none
+    assert report.problems[1].endswith(" … is no path, nor an image in base64. Give a path inside the data folder.")
+    assert max(map(len, report.problems)) < 250
 
 
 def test_damaged_parquet_is_named(folder: Path, tmp_path: Path) -> None:

@@ -42,6 +42,7 @@ class DataReport:
         counts: Counts under the names of the card's `expected`.
         fields: How a file's fields were taken, where it is one of records.
         tables: Further tables by title: their columns and rows.
+        remarks: What is sound and worth knowing, as sentences.
         details: What `--json` holds beside name, place, counts and the expected ones.
         problems: What is wrong although every record is sound, after all has been printed; empty when nothing is.
     """
@@ -50,6 +51,7 @@ class DataReport:
     counts: Mapping[str, float | None]
     fields: Import | None = None
     tables: Mapping[str, tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
 
@@ -68,4 +70,6 @@ def check_records_of(card: SourceCard, data: Path | None, progress: bool) -> Dat
     path = locate(card, data)
     report, rows = check_records(path, schema_of(card), progress=progress)
     report.raise_problems(str(path))
-    return DataReport(path, importlib.import_module(card.module).count_cases(rows), report)
+    counts = importlib.import_module(card.module).count_cases(rows)
+    counted = {text: count for text, count in report.remarks.items() if count}
+    return DataReport(path, counts, report, remarks=tuple(report.remark_lines()), details={"remarks": counted})

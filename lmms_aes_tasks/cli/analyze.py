@@ -133,7 +133,10 @@ def subjectivity(
         reply, rounds = last_reply(response)
         return "\n".join(visible_text(own["reply"]).text for own in rounds) if rounds else visible_text(reply).text
 
-    found = {str(path): measure([text(item.response) for item in read_predictions(path)]) for path in samples}
+    found = {
+        str(path): measure([text(item.response) for item in read_predictions(path, by_position=True)])
+        for path in samples
+    }
     version, _ = subjective_words()
     if as_json:
         content = {"word_list": version, "files": {name: asdict(own) for name, own in found.items()}}
@@ -156,21 +159,24 @@ def subjectivity(
 
 @app.command("hallucination")
 def hallucination(
-    file: Annotated[Path, typer.Argument(help="JSONL: method, visual, textual, opinionated, interpretation (0 to 2).")],
+    file: Annotated[
+        Path, typer.Argument(help="JSONL or CSV: method, visual, textual, opinionated, interpretation (0 to 2).")
+    ],
     as_json: Annotated[bool, typer.Option("--json", help="Write JSON.")] = False,
 ) -> None:
     """Human ratings of hallucination by method and kind (FineArtBench, Table 4), brought from 0–2 to 0–1."""
     from lmms_aes_tasks.cli.tables import console, table
     from lmms_aes_tasks.records import SourceError, bulleted, read_records
+    from lmms_aes_tasks.utils.cells import is_empty, whole_number
     from lmms_aes_tasks.utils.subjectivity import KINDS
     from lmms_aes_tasks.utils.subjectivity import hallucination as measure
 
     by_method: dict[str, list[dict[str, float]]] = {}
     problems: list[str] = []
     for number, row in enumerate(read_records(file), 1):
-        wrong = [kind for kind in KINDS if isinstance(row.get(kind), bool) or row.get(kind) not in (0, 1, 2)]
+        wrong = [kind for kind in KINDS if whole_number(row.get(kind)) not in (0, 1, 2)]
         problems.extend(f"rating {number}: {kind} is {row.get(kind)!r}; use 0, 1 or 2" for kind in wrong)
-        if not isinstance(row.get("method"), str):
+        if not isinstance(row.get("method"), str) or is_empty(row["method"]):
             problems.append(f"rating {number}: method is {row.get('method')!r}; give a text")
         elif not wrong:
             by_method.setdefault(row["method"], []).append({kind: float(row[kind]) for kind in KINDS})

@@ -18,14 +18,29 @@ if TYPE_CHECKING:
 _Cases = dict[str, tuple[list[tuple[str, str]], str]]
 
 
-def _cases_from_data(data: Path | None) -> _Cases:
-    """Options and gold label by id, from the data."""
+def _cases_from_data(data: Path | None, name: str = "contextcanvas") -> _Cases:
+    """Options and gold label by id, from the data of the benchmark or its demo."""
     from lmms_aes_tasks.contextcanvas.task import SCHEMA, option_pairs
     from lmms_aes_tasks.records import read_labels
     from lmms_aes_tasks.sources import locate, read_card
 
-    rows = read_labels(locate(read_card("contextcanvas"), data), SCHEMA, ["id", "options", "gold"])
+    rows = read_labels(locate(read_card(name), data), SCHEMA, ["id", "options", "gold"])
     return {row["id"]: (option_pairs(row), row["gold"]) for row in rows}
+
+
+def _placed_cases(read: Sequence[Prediction], data: Path | None, path: Path) -> tuple[list[Prediction], _Cases]:
+    """Samples of --predict_only with the ids of the cases in their places, and these cases."""
+    from lmms_aes_tasks.predictions import placed
+    from lmms_aes_tasks.records import SourceError
+    from lmms_aes_tasks.sources import card_of_samples
+
+    try:
+        cases = _cases_from_data(data, card_of_samples(path, "contextcanvas") if data is None else "contextcanvas")
+    except SourceError:
+        if data is not None:
+            raise
+        return placed(read, None, path), {}
+    return placed(read, [(case_id, gold) for case_id, (_, gold) in cases.items()], path), cases
 
 
 def _cases_from_records(records: dict[str, dict[str, Any]], path: Path) -> _Cases:
@@ -92,7 +107,7 @@ def _print(content: Mapping[str, Any], rules: collections.Counter[str], title: s
 
 
 def score(
-    predictions: Annotated[Path, typer.Argument(help="JSONL of id and response, or an lmms-eval samples file.")],
+    predictions: Annotated[Path, typer.Argument(help="JSONL, JSON, CSV or TSV of id and response, or a samples file.")],
     data: Annotated[
         Path | None,
         typer.Option(
@@ -110,12 +125,17 @@ def score(
     """Accuracy, Macro-F1, Yes rate, F1 per class, parse rate, with 95% intervals and the parsing rules that fired."""
     from lmms_aes_tasks.cli.tables import bootstrap_json, score_json
     from lmms_aes_tasks.contextcanvas.task import decide, prompt_name
-    from lmms_aes_tasks.predictions import check_ids, read_predictions
+    from lmms_aes_tasks.predictions import as_in_data, check_ids, is_placed, read_predictions
     from lmms_aes_tasks.utils.answers import PARSER_VERSION
     from lmms_aes_tasks.utils.suitability import suitability_scores
 
-    read = read_predictions(predictions)
-    cases, gold_from = _cases(read, data, predictions)
+    read = read_predictions(predictions, by_position=True)
+    if is_placed(read):
+        read, cases = _placed_cases(read, data, predictions)
+        gold_from = "the data"
+    else:
+        cases, gold_from = _cases(read, data, predictions)
+        read = as_in_data(read, cases)
     check_ids(read, cases if gold_from == "the data" else None, predictions, allow_incomplete)
     decided = [decide(item.id, item.response, *cases[item.id]) for item in read]
     decisions = [decision for decision, _ in decided]

@@ -65,17 +65,37 @@ def _differing(cases: Mapping[str, Case], own: Mapping[str, Case], path: Path) -
         raise PredictionError(f"{path}: references differ from the data in {len(wrong)} case(s):\n{bulleted(wrong)}")
 
 
+def _placed(read: Sequence[Prediction], data: Path | None, path: Path) -> tuple[list[tuple[Case, str]], str]:
+    """Samples of --predict_only with the cases in their places, of the whole data or of one domain of it."""
+    from lmms_aes_tasks.critiquecanvas.scoring import read_cases
+    from lmms_aes_tasks.predictions import placed
+    from lmms_aes_tasks.sources import card_of_samples
+
+    name = card_of_samples(path, "critiquecanvas")
+    file = _data_file(Path(name) if data is None and name != "critiquecanvas" else data)
+    cases = {} if file is None else read_cases(file)
+    domain = path.stem.rpartition("_")[2]
+    if any(case.domain == domain for case in cases.values()):
+        cases = {case_id: case for case_id, case in cases.items() if case.domain == domain}
+    documents = [(case_id, case.reference) for case_id, case in cases.items()]
+    found = placed(read, None if file is None else documents, path)
+    return [(cases[item.id], item.response) for item in found], "the data"
+
+
 def _answered(
     read: Sequence[Prediction], data: Path | None, path: Path, allow_incomplete: bool
 ) -> tuple[list[tuple[Case, str]], str]:
     """Cases with their responses in the order of the data, and where references are from."""
     from lmms_aes_tasks.critiquecanvas.scoring import read_cases
-    from lmms_aes_tasks.predictions import check_ids
+    from lmms_aes_tasks.predictions import as_in_data, check_ids, is_placed
 
+    if is_placed(read):
+        return _placed(read, data, path)
     complete = all(item.target is not None and item.record is not None for item in read)
     file = _data_file(data)
     own = {item.id: _case_of_sample(item, path) for item in read} if complete or file is None else {}
     cases = read_cases(file) if file is not None else {}
+    read = as_in_data(read, cases)
     known = bool(set(cases) & {item.id for item in read})
     if data is None and own and not known:  # a samples file of another set, as the demo
         check_ids(read, None, path)
@@ -269,7 +289,7 @@ def score(
     scored: list[Scored] = []
     references_from = ""
     for path in [predictions, *([compare] if compare else [])]:
-        answered, references_from = _answered(read_predictions(path), data, path, allow_incomplete)
+        answered, references_from = _answered(read_predictions(path, by_position=True), data, path, allow_incomplete)
         scored.append(score_model(answered, chosen, processes, shown=not as_json))
     content = _content(scored[0], chosen, resamples, seed) | {"references_from": references_from}
     if per_item is not None:

@@ -28,11 +28,17 @@ def _print_mapping(report: Import) -> None:
     console().print(table("Fields", ["in the file", "taken as"], rows, numbers_from=2))
 
 
+def _print_remarks(report: Import) -> None:
+    for line in report.remark_lines():
+        typer.echo(f"note: {line}")
+
+
 @app.command("import")
 def import_data(
     name: _Name,
     source: Annotated[
-        Path, typer.Argument(help="Folder with one JSON, JSONL or Parquet file and the images, or the file.")
+        Path,
+        typer.Argument(help="Folder with one JSON, JSONL, CSV, TSV or Parquet file and the images, or the file."),
     ],
     to: Annotated[Path | None, typer.Option(help=f"Folder to write to; ${DATA_ENV}/NAME when not given.")] = None,
 ) -> None:
@@ -54,6 +60,7 @@ def import_data(
     target = folder / f"{name}.parquet"
     report = import_file(source, target, schema_of(card), progress=True)
     _print_mapping(report)
+    _print_remarks(report)
     typer.echo(f"{target}: {report.records} records, {report.images} images")
 
 
@@ -75,7 +82,7 @@ def check(
     else:
         _print_report(card, report)
     if report.problems:
-        raise SourceError(report.problems[0])
+        raise SourceError("\n".join(report.problems))
 
 
 def _print_report(card: SourceCard, report: DataReport) -> None:
@@ -89,6 +96,8 @@ def _print_report(card: SourceCard, report: DataReport) -> None:
     out.print(table(f"{card.title}: {report.place}", ["count", "here", known], listed))
     for title, (columns, rows) in report.tables.items():
         out.print(table(title, list(columns), list(rows)))
+    for remark in report.remarks:
+        typer.echo(f"note: {remark}")
     typer.echo(f"licence: {card.licence}")
     if any(here != published for key, here, published in listed if key in card.expected):
         typer.echo("The counts differ from the published ones: scores are not comparable with the paper's.")

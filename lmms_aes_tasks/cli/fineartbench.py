@@ -22,55 +22,6 @@ _FOUR = ("elo_rho", "elo_p", "bt_rho", "bt_p")
 # -- score ------------------------------------------------------------------------------------------------------------
 
 
-def _model_judgements(
-    path: Path, human: Sequence[Judgement], mode: str, partial: bool
-) -> tuple[list[Judgement], dict[str, dict[str, int]]]:
-    """Predictions in the authors' format, or a samples file of ours, held against the human file's pairs.
-
-    Returns:
-        The judgements; and of a samples file how many answers each `rules` of the parser read, and how many pairs were
-        asked with which of the `prompts`.
-    """
-    from lmms_aes_tasks.fineartbench.files import judgements_of, read_json, same_pairs
-    from lmms_aes_tasks.fineartbench.prompts import prompt_name
-    from lmms_aes_tasks.fineartbench.task import read_pair
-    from lmms_aes_tasks.predictions import PredictionError, check_ids, read_predictions
-    from lmms_aes_tasks.utils.alignment import Judgement
-
-    if path.suffix.lower() == ".json":
-        model = judgements_of(read_json(path), path.name)
-        skipped = [judgement.id for judgement in model if judgement.winner == "skipped"]
-        if skipped:
-            raise PredictionError(
-                f'{path}: winner is null in {len(skipped)} pair(s), first {skipped[0]}; use "" for none'
-            )
-        same_pairs(human, model, path.name, partial)
-        return model, {"rules": {}, "prompts": {}}
-    read = read_predictions(path)
-    check_ids(read, None, path)
-    model = []
-    rules: collections.Counter[str] = collections.Counter()
-    for item in read:
-        if item.record is None:
-            raise PredictionError(f"{path}: give the authors' format (.json) or a samples file of a fineartbench task")
-        try:
-            pair, rule, _ = read_pair(item.record, item.response)
-        except (KeyError, TypeError, ValueError, OverflowError) as error:
-            raise PredictionError(f"{path}: {item.id} is no sample of a fineartbench task ({error!r})") from None
-        if item.id != f"{mode}-{pair.number}" or item.record["number"] != pair.number:
-            raise PredictionError(
-                f"{path}: sample {item.id!r} has the number {item.record['number']!r}: with --mode {mode} ids are "
-                f"{mode}-1, {mode}-2 and so on. Is it the samples file of fineartbench_2afc_{mode}?"
-            )
-        model.append(Judgement(pair.number, pair.content, pair.style, pair.left, pair.right, pair.model))
-        rules[rule] += 1
-    if not model:
-        raise PredictionError(f"{path}: no samples. Is it the right file?")
-    same_pairs(human, model, path.name, partial)
-    prompts = collections.Counter(prompt_name(item.prompt) for item in read if item.prompt is not None)
-    return model, {"rules": dict(rules), "prompts": dict(prompts)}
-
-
 def _part(part: Agreement, mode: str) -> dict[str, Any]:
     label = (
         {"split": part.label[0]}
@@ -240,7 +191,8 @@ def score(
     attribute where style_1k.json and content_1k.json lie beside the human file or in base/.
     """
     from lmms_aes_tasks.cli.plots import check_plot_name, draw_ranks
-    from lmms_aes_tasks.fineartbench.files import MODES, judgements_of, read_json
+    from lmms_aes_tasks.fineartbench.files import MODES, judgements_of, read_rows
+    from lmms_aes_tasks.fineartbench.responses import model_judgements
     from lmms_aes_tasks.predictions import PredictionError
     from lmms_aes_tasks.utils import alignment
     from lmms_aes_tasks.utils.rounding_noise import task_noise_range
@@ -253,8 +205,8 @@ def score(
             "--mode instance --protocol official, or leave --noise out"
         )
     check_plot_name(plot)
-    experts = judgements_of(read_json(human), human.name)
-    model, how = _model_judgements(predictions, experts, mode, allow_incomplete)
+    experts = judgements_of(read_rows(human), human.name)
+    model, how = model_judgements(predictions, experts, mode, allow_incomplete)
     n_pairs = len(experts)
     answered_ids = {judgement.id for judgement in model}
     experts = [judgement for judgement in experts if judgement.id in answered_ids]

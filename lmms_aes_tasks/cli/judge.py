@@ -72,11 +72,11 @@ def _card(benchmark: str) -> SourceCard:
 
 def _responses(files: Mapping[str, Path], known: set[str]) -> dict[str, dict[str, str]]:
     """Responses by model and id; each id once, and in the data."""
-    from lmms_aes_tasks.predictions import check_ids, read_predictions
+    from lmms_aes_tasks.predictions import as_in_data, check_ids, read_predictions
 
     found = {}
     for model, file in files.items():
-        read = read_predictions(file)
+        read = as_in_data(read_predictions(file), known)
         check_ids(read, known, file, allow_missing=True)
         found[model] = {item.id: item.response for item in read}
     return found

@@ -135,6 +135,8 @@ def _print_scores(shape: Mapping[str, Any]) -> None:
     from lmms_aes_tasks.cli.tables import console, decimals, interval_text, percent, table
 
     out = console()
+    if shape["failed"]:
+        typer.echo(f"{shape['failed']} row(s) with an error were left out.")
     asked = [question for question in _PRINTED if shape["n"]["overall"][question]["trials"]]
     rows: list[tuple[str, ...]] = []
     for question in asked:
@@ -262,8 +264,9 @@ def score(
     """
     from lmms_aes_tasks.cli.plots import check_plot_name, draw_selection
     from lmms_aes_tasks.predictions import PredictionError
-    from lmms_aes_tasks.sources import data_root
-    from lmms_aes_tasks.vab.responses import count_prompts, read_tasks, read_trials, tasks_of_data
+    from lmms_aes_tasks.sources import data_root, hub_copy, read_card
+    from lmms_aes_tasks.vab.responses import read_responses, read_trials
+    from lmms_aes_tasks.vab.rows import read_tasks, tasks_of_data
 
     paths = [*(predictions or []), *(responses or [])]
     if not paths:
@@ -274,9 +277,10 @@ def score(
         raise PredictionError("--plot draws the scores of one run: leave out --compare")
     check_plot_name(plot)
     root = data_root()
-    fallback = root / "vab" if root is not None and (root / "vab").exists() else None
+    fallback = root / "vab" if root is not None and (root / "vab").exists() else hub_copy(read_card("vab"))
     known = read_tasks(tasks) if tasks is not None else tasks_of_data(data) if data is not None else None
-    first = read_trials(paths, known, allow_incomplete, fallback)
+    responses_read = read_responses(paths, known, allow_incomplete, fallback)
+    first = responses_read.trials
     if compare:
         result = _compare(first, read_trials(compare, known, allow_incomplete, fallback), resamples, seed)
         if as_json:
@@ -284,7 +288,8 @@ def score(
         else:
             _print_comparison(result)
         return
-    shape = score_shape(first, resamples, seed) | {"prompts": count_prompts(paths)}
+    shape = score_shape(first, resamples, seed)
+    shape |= {"prompts": responses_read.prompts, "failed": responses_read.failed}
     if plot is not None:
         asked = {question: printed for question, printed in _PRINTED.items() if first.get(question)}
         draw_selection(plot, shape, asked, f"Visual Aesthetic Benchmark: {paths[0].name}")

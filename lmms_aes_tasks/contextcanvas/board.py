@@ -21,7 +21,8 @@ from lmms_aes_tasks.board.benchmark import (
 from lmms_aes_tasks.board.figures import by_group, item_metric, plain_text, share_metric, text_field
 from lmms_aes_tasks.board.schema import BoardRow, Metric
 from lmms_aes_tasks.board.text import printable
-from lmms_aes_tasks.contextcanvas.task import MAX_OPTIONS, Settings, process_results
+from lmms_aes_tasks.contextcanvas.schema import MAX_OPTIONS
+from lmms_aes_tasks.contextcanvas.task import Settings, process_results
 from lmms_aes_tasks.utils.answers import PARSER_VERSION
 from lmms_aes_tasks.utils.suitability import Decision, Score, suitability_score, suitability_scores
 from lmms_aes_tasks.utils.sums import ratio

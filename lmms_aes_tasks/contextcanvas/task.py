@@ -7,15 +7,19 @@ or about a pair; the model names one option.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from lmms_aes_tasks.records import IMAGES_COLUMN, Field, RecordSchema, as_list
+from lmms_aes_tasks.contextcanvas.schema import MAX_IMAGES
+from lmms_aes_tasks.contextcanvas.schema import MAX_OPTIONS as MAX_OPTIONS
+from lmms_aes_tasks.contextcanvas.schema import SCHEMA as SCHEMA
+from lmms_aes_tasks.contextcanvas.schema import normalise_case as normalise_case
+from lmms_aes_tasks.records import IMAGES_COLUMN
 from lmms_aes_tasks.settings import load_prompt, read_settings
 from lmms_aes_tasks.utils.aggregations import aggregation
 from lmms_aes_tasks.utils.answers import PARSER_VERSION, OptionAnswer, parse_option
+from lmms_aes_tasks.utils.colour_profiles import Icc
 from lmms_aes_tasks.utils.images import Fit, contact_sheet, fit_image, load_image
 from lmms_aes_tasks.utils.prompts import Prompt
 from lmms_aes_tasks.utils.suitability import Decision, suitability_score
@@ -26,177 +30,8 @@ if TYPE_CHECKING:
 
 PROMPT_ID = "contextcanvas-1"
 PROMPT_FIELDS = ("question", "options")
-MAX_OPTIONS = 26
-MAX_IMAGES = 8
-MAX_TEXT_CHARS = 20_000
 _MAX_REASON_CHARS = 1_000
 """A record's reason is for reading; the whole reply stands beside it in the samples file."""
-
-
-# -- Documents --------------------------------------------------------------------------------------------------------
-
-
-def _columns() -> dict[str, Any]:
-    from datasets import Value
-
-    text = Value("string")
-    return {
-        "id": text,
-        "case_id": text,
-        "question": text,
-        "options": [{"id": text, "text": text}],
-        "gold": text,
-        "gold_text": text,
-        "rationale": text,
-        "source_basis": text,
-        "provenance": text,
-        "image_descriptors": [text],
-        "n_images": Value("int32"),
-    }
-
-
-def _option_pair(item: Any, position: int) -> tuple[str, str]:
-    """One option of a record as (id, text)."""
-    letter = chr(ord("A") + position)
-    if isinstance(item, Mapping):
-        by_key = {str(key).lower(): value for key, value in item.items()}
-        option_id = next((by_key[key] for key in ("id", "option_id", "label", "key") if by_key.get(key)), letter)
-        text = next((by_key[key] for key in ("text", "option_text", "value", "content") if by_key.get(key)), "")
-        return str(option_id).strip().upper(), str(text).strip()
-    if isinstance(item, (list, tuple)) and len(item) == 2:
-        return str(item[0]).strip().upper(), str(item[1]).strip()
-    return letter, str(item).strip()
-
-
-def _without_letters(texts: list[str]) -> list[str]:
-    """Texts without "A. ", "B) ", "(C) ", when each begins with its own letter: otherwise they are the texts' own."""
-    stripped = [
-        re.sub(rf"^(?:{letter}[.):]|\({letter}\))\s+", "", text)
-        for letter, text in zip("ABCDEFGHIJKLMNOPQRSTUVWXYZ", texts, strict=False)
-    ]
-    return stripped if all(short != text for short, text in zip(stripped, texts, strict=False)) else texts
-
-
-def _options(value: Any) -> list[tuple[str, str]]:
-    """Options under their common spellings: objects, pairs, strings, a mapping, parallel lists, or JSON of these."""
-    if isinstance(value, str):
-        try:
-            value = json.loads(value)
-        except (ValueError, RecursionError):
-            return []
-    if isinstance(value, Mapping):
-        if isinstance(value.get("id"), list) and isinstance(value.get("text"), list):
-            value = list(zip(value["id"], value["text"], strict=False))
-        else:
-            value = list(value.items())
-    items = list(value) if isinstance(value, (list, tuple)) else []
-    if items and all(isinstance(item, str) for item in items):
-        items = _without_letters(items)
-    return [_option_pair(item, position) for position, item in enumerate(items)]
-
-
-def _option_problems(options: Sequence[tuple[str, str]]) -> list[str]:
-    if not 2 <= len(options) <= MAX_OPTIONS:
-        return [f"{len(options)} options; give 2 to {MAX_OPTIONS}, each with id and text"]
-    problems = []
-    wanted = [chr(ord("A") + position) for position in range(len(options))]
-    ids = [option_id for option_id, _ in options]
-    if ids != wanted:
-        problems.append(f"option ids {', '.join(ids)}; give {', '.join(wanted)}, in this order")
-    texts = [text.casefold() for _, text in options]
-    if "" in texts or len(set(texts)) != len(texts):
-        problems.append("option texts are empty or repeated; give each option its own text")
-    if texts[:2] == ["no", "yes"] and len(texts) == 2:
-        problems.append("option A is No and B is Yes; give Yes first, because the scores take A as the class Yes")
-    return problems
-
-
-def _gold(value: Any, options: Sequence[tuple[str, str]]) -> tuple[str, list[str]]:
-    """The gold option id, from the id or from the option's exact text."""
-    label = str(value).strip() if isinstance(value, str) else ""
-    ids = {option_id: option_id for option_id, _ in options}
-    texts = {text.casefold(): option_id for option_id, text in options}
-    found = ids.get(label.upper()) or texts.get(label.casefold())
-    if found is None:
-        return "", [
-            f"unknown gold label {value!r}; use one of {', '.join(ids) or 'the option ids'}, or an option's text"
-        ]
-    return found, []
-
-
-def _text(value: Any) -> str:
-    if value is None:
-        return ""
-    return value.strip() if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-
-
-def normalise_case(record: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """Bring a record to the canonical form; see `lmms_aes_tasks.records.RecordSchema`."""
-    options = _options(record.get("options"))
-    gold, gold_problems = _gold(record.get("gold"), options)
-    images = as_list(record.get(IMAGES_COLUMN))
-    row: dict[str, Any] = {name: _text(record.get(name)) for name in ("id", "case_id", "question", "rationale")}
-    row |= {name: _text(record.get(name)) for name in ("source_basis", "provenance")}
-    row |= {
-        "options": [{"id": option_id, "text": text} for option_id, text in options],
-        "gold": gold,
-        "gold_text": dict(options).get(gold, ""),
-        "image_descriptors": [_text(item) for item in as_list(record.get("image_descriptors"))],
-        "n_images": len(images),
-        IMAGES_COLUMN: images,
-    }
-    problems = _option_problems(options) + gold_problems
-    problems += [f"empty {name}; give it a text" for name in ("id", "question") if not row[name]]
-    problems += [
-        f"{name} has {len(row[name])} characters; {MAX_TEXT_CHARS} are allowed"
-        for name in ("id", "question")
-        if len(row[name]) > MAX_TEXT_CHARS
-    ]
-    stated = _text(record.get("gold_text"))
-    if gold and stated and stated.casefold() != row["gold_text"].casefold():
-        problems.append(f"gold is {gold} ({row['gold_text']!r}) and its text {stated!r}; make them agree")
-    if not 1 <= len(images) <= MAX_IMAGES:
-        problems.append(f"{len(images)} images; give 1 to {MAX_IMAGES}")
-    return row, problems
-
-
-SCHEMA = RecordSchema(
-    fields=(
-        Field("id", ("evaluation_id", "eval_id", "question_id", "qid", "uid", "sample_id", "item_id")),
-        Field("case_id", ("original_case_id", "original_id", "source_case_id", "case"), required=False),
-        Field(
-            IMAGES_COLUMN,
-            ("image", "image_paths", "image_path", "image_files", "image_file", "file_names", "file_name", "img"),
-        ),
-        Field("question", ("question_text", "scenario", "query", "prompt")),
-        Field("options", ("choices", "answer_options", "candidates")),
-        Field(
-            "gold",
-            (
-                "gold_option_id",
-                "gold_id",
-                "gold_option",
-                "gold_label",
-                "gold_answer",
-                "answer_id",
-                "answer",
-                "correct_option",
-                "correct_answer",
-                "label",
-                "target",
-                "ground_truth",
-            ),
-        ),
-        Field("gold_text", ("gold_option_text", "answer_text"), required=False),
-        Field("rationale", ("source_grounded_rationale", "gold_rationale", "explanation"), required=False),
-        Field("source_basis", ("basis", "source"), required=False),
-        Field("provenance", ("provenance_rights", "rights"), required=False),
-        Field("image_descriptors", ("image_descriptor", "descriptors"), required=False),
-        Field("n_images", (), required=False),  # counted anew; a canonical file has it
-    ),
-    columns=_columns,
-    normalise=normalise_case,
-)
 
 
 # -- Settings and prompt ----------------------------------------------------------------------------------------------
@@ -209,6 +44,7 @@ class Settings:
     Attributes:
         image_fit: `pad` (default), `stretch` or `none`.
         image_size: Side in pixels.
+        icc: `ignore` (default: pixels as stored), or `srgb`: converted by the colour profile that a file embeds.
         contact_sheet: One labelled sheet in place of several images, for models that take a single image.
         prompt_file: A prompt template of the user's; null for ours.
         pre_prompt: Text put before the prompt.
@@ -217,6 +53,7 @@ class Settings:
 
     image_fit: Fit = "pad"
     image_size: int = 448
+    icc: Icc = "ignore"
     contact_sheet: bool = False
     prompt_file: str | None = None
     pre_prompt: str = ""
@@ -267,7 +104,9 @@ def doc_to_visual(doc: Mapping[str, Any], lmms_eval_specific_kwargs: Mapping[str
     """The case's images, upright 8-bit RGB, fitted; one contact sheet when that is set and there are several."""
     settings = read_settings(Settings, lmms_eval_specific_kwargs)
     cells = doc[IMAGES_COLUMN]
-    images = [load_image(cell["bytes"], f"{doc['id']}, image {number}") for number, cell in enumerate(cells, 1)]
+    images = [
+        load_image(cell["bytes"], f"{doc['id']}, image {number}", settings.icc) for number, cell in enumerate(cells, 1)
+    ]
     if settings.contact_sheet and len(images) > 1:
         labels = [f"Image {number}" for number in range(1, len(images) + 1)]
         images = [contact_sheet(images, labels, height=settings.image_size)]

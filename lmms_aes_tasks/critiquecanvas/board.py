@@ -27,8 +27,9 @@ from lmms_aes_tasks.board.schema import BoardRow, Metric, PromptUse
 from lmms_aes_tasks.critiquecanvas import items as critiques
 from lmms_aes_tasks.critiquecanvas.items import CritiqueItem
 from lmms_aes_tasks.critiquecanvas.late import EncoderMetrics
+from lmms_aes_tasks.critiquecanvas.schema import DOMAINS
 from lmms_aes_tasks.critiquecanvas.scoring import Scored, computed, metric_score
-from lmms_aes_tasks.critiquecanvas.task import DOMAINS, Settings
+from lmms_aes_tasks.critiquecanvas.task import Settings
 from lmms_aes_tasks.utils.critique_style import critique_style
 from lmms_aes_tasks.utils.dimensions import triggers
 from lmms_aes_tasks.utils.sums import bleu, ratio

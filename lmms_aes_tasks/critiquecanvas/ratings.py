@@ -2,44 +2,32 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from lmms_aes_tasks.records import SourceError, bulleted, read_records
+from lmms_aes_tasks.records import SourceError, bulleted, kind_of, read_records, table_rows
+from lmms_aes_tasks.utils.cells import id_text, whole_number
 from lmms_aes_tasks.utils.ratings import CRITERIA, Rating
 
 NAMES = ("id", "model", "evaluator")
-_WORDS = {"0": 0, "1": 1, "false": 0, "true": 1}
-
-
-def _csv_records(path: Path) -> Iterator[dict[str, Any]]:
-    """Rows of a CSV with a line of names; criteria as 0, 1, true or false, in any case."""
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as lines:
-            reader = csv.DictReader(lines, strict=True)
-            columns = list(reader.fieldnames or [])
-            missing = [name for name in (*NAMES, *CRITERIA) if name not in columns]
-            if missing or len(set(columns)) != len(columns):
-                what = f"no column {', '.join(missing)}" if missing else "a column stands twice"
-                raise SourceError(f"{path}: {what} among {', '.join(columns) or 'none'}. Correct the first line.")
-            for row in reader:
-                if None in row or None in row.values():
-                    raise SourceError(f"{path}, line {reader.line_num}: not {len(columns)} fields. Correct the line.")
-                words = {name: _WORDS.get(row[name].strip().lower(), row[name]) for name in CRITERIA}
-                yield dict(row) | words
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise SourceError(f"{path}: not CSV in UTF-8 ({error}). Save it anew.") from None
+_WORDS = {"false": 0, "true": 1}
 
 
 def _name(item: Mapping[str, Any], name: str) -> str:
-    value = item.get(name)
-    if isinstance(value, int) and not isinstance(value, bool):
-        return str(value)
-    if not isinstance(value, str) or not value.strip():
-        raise ValueError(f"{name} is {value!r}; give a text")
-    return value.strip()
+    text = id_text(item.get(name))
+    if not text:
+        raise ValueError(f"{name} is {item.get(name)!r}; give a text")
+    return text
+
+
+def _flag(value: Any) -> int | None:
+    """0 or 1 in any spelling, true or false in any case; None for anything else."""
+    if isinstance(value, bool):
+        return int(value)
+    number = _WORDS.get(value.strip().lower()) if isinstance(value, str) else None
+    number = whole_number(value) if number is None else number
+    return number if number in (0, 1) else None
 
 
 def _rating(item: Mapping[str, Any]) -> Rating:
@@ -50,28 +38,29 @@ def _rating(item: Mapping[str, Any]) -> Rating:
             names.append(_name(item, name))
         except ValueError as error:
             problems.append(str(error))
-    values = [item.get(name) for name in CRITERIA]
+    values = [_flag(item.get(name)) for name in CRITERIA]
     problems += [
-        f"{name} is {value!r}; use 0 or 1"
+        f"{name} is {item.get(name)!r}; use 0 or 1"
         for name, value in zip(CRITERIA, values, strict=True)
-        if not isinstance(value, (bool, int, float)) or value not in (0, 1)
+        if value is None
     ]
     if problems:
         raise ValueError("; ".join(problems))
-    first, second, third, fourth = (int(value) for value in values if value is not None)
+    first, second, third, fourth = (value for value in values if value is not None)
     case_id, model, evaluator = names
     return Rating(case_id, model, evaluator, (first, second, third, fourth))
 
 
 def read_ratings(path: Path) -> list[Rating]:
-    """Read ratings from JSON, JSONL, Parquet or CSV: `id`, `model`, `evaluator`, and the four criteria, 0 or 1 each.
+    """Read ratings from JSON, JSONL, Parquet, CSV or TSV: `id`, `model`, `evaluator`, and four criteria, 0 or 1 each.
 
     Raises:
         SourceError: A rating is unsound or repeated; every case is listed.
     """
-    if path.suffix.lower() == ".csv" and not path.is_file():
+    table = kind_of(path) in {".csv", ".tsv"}
+    if table and not path.is_file():
         raise SourceError(f"{path} is not a file. Name a file of ratings.")
-    records = _csv_records(path) if path.suffix.lower() == ".csv" else read_records(path)
+    records = table_rows(path, (*NAMES, *CRITERIA)) if table else read_records(path)
     ratings: list[Rating] = []
     problems: list[str] = []
     seen: dict[tuple[str, str, str], int] = {}

@@ -6,8 +6,6 @@ is set beside one reference. `items` has what is kept of a critique, `encoders` 
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -24,9 +22,15 @@ from lmms_aes_tasks.critiquecanvas.items import (
     record_of,
     score_text,
 )
-from lmms_aes_tasks.records import IMAGES_COLUMN, Field, RecordSchema, as_list
+from lmms_aes_tasks.critiquecanvas.schema import DOMAINS
+from lmms_aes_tasks.critiquecanvas.schema import MAX_TEXT_CHARS as MAX_TEXT_CHARS
+from lmms_aes_tasks.critiquecanvas.schema import SCHEMA as SCHEMA
+from lmms_aes_tasks.critiquecanvas.schema import instruction_text as instruction_text
+from lmms_aes_tasks.critiquecanvas.schema import normalise_critique as normalise_critique
+from lmms_aes_tasks.records import IMAGES_COLUMN
 from lmms_aes_tasks.settings import read_settings
 from lmms_aes_tasks.utils.aggregations import aggregation
+from lmms_aes_tasks.utils.colour_profiles import Icc
 from lmms_aes_tasks.utils.critique_style import style_statistic, unread_texts
 from lmms_aes_tasks.utils.images import Fit, fit_image, load_image
 from lmms_aes_tasks.utils.sums import mean_items, ratio, score_of_sums
@@ -37,128 +41,7 @@ if TYPE_CHECKING:
     import datasets
     from PIL.Image import Image
 
-DOMAINS = ("photography", "painting", "virtual")
-"""The paper's three; records may name others, or none."""
-MAX_TEXT_CHARS = 100_000
-_SPELLINGS = {
-    "photo": "photography",
-    "photograph": "photography",
-    "photographs": "photography",
-    "photos": "photography",
-    "paintings": "painting",
-    "art": "painting",
-    "virtual imagery": "virtual",
-    "virtual image": "virtual",
-    "virtual images": "virtual",
-    "aigc": "virtual",
-}
-_PLACEHOLDER = re.compile(r"[ \t]*<\s*image\s*>[ \t]*\n?", re.IGNORECASE)
-_HUMAN = frozenset({"human", "user"})
-_ASSISTANT = frozenset({"gpt", "assistant"})
-
-
 # -- Documents --------------------------------------------------------------------------------------------------------
-
-
-def _columns() -> dict[str, Any]:
-    from datasets import Value
-
-    text = Value("string")
-    return {"id": text, "domain": text, "instruction": text, "reference": text}
-
-
-def _turn(item: Any) -> tuple[str, str] | None:
-    """One turn as (role, text); None when it is none. A content of parts is the text parts together."""
-    if not isinstance(item, Mapping):
-        return None
-    role = item.get("from", item.get("role"))
-    content = item.get("value", item.get("content"))
-    if isinstance(content, (list, tuple)):
-        parts = [part.get("text") or "" for part in content if isinstance(part, Mapping)]
-        content = "\n".join(part for part in parts if isinstance(part, str) and part)
-    return (role.strip().lower(), content) if isinstance(role, str) and isinstance(content, str) else None
-
-
-def _first_turns(conversations: Any) -> tuple[str, str, list[str]]:
-    """The first instruction, the first reference after it, and what is wrong."""
-    if isinstance(conversations, str):
-        try:
-            conversations = json.loads(conversations)
-        except (ValueError, RecursionError):
-            return "", "", ["conversations is a text that is no JSON; give a list of turns"]
-    items = list(conversations) if isinstance(conversations, (list, tuple)) else []
-    turns = [turn for turn in map(_turn, items) if turn is not None]
-    if not items or len(turns) != len(items):
-        return "", "", ["conversations is no list of turns; give [{from: human, value: …}, {from: gpt, value: …}]"]
-    asked = next((place for place, (role, _) in enumerate(turns) if role in _HUMAN), None)
-    answered = next((place for place, (role, _) in enumerate(turns) if role in _ASSISTANT), None)
-    problems = []
-    if asked is None:
-        problems.append("no turn of human or user; the first one is the instruction")
-    if answered is None:
-        problems.append("no turn of gpt or assistant; the first one is the reference")
-    if asked is not None and answered is not None and answered < asked:
-        problems.append("the reference's turn stands before the instruction's; give the instruction first")
-    instruction = turns[asked][1] if asked is not None else ""
-    reference = turns[answered][1] if answered is not None else ""
-    return instruction, reference, problems
-
-
-def _text(value: Any) -> str:
-    return "" if value is None else str(value).strip()
-
-
-def instruction_text(value: str) -> str:
-    r"""An instruction without LLaVA's `<image>` placeholders.
-
-    >>> instruction_text("<image>\nCritique this.")
-    'Critique this.'
-    """
-    return _PLACEHOLDER.sub("", value).strip()
-
-
-def normalise_critique(record: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """Bring a record to the canonical form; see `lmms_aes_tasks.records.RecordSchema`."""
-    problems: list[str] = []
-    instruction, reference = _text(record.get("instruction")), _text(record.get("reference"))
-    if not (instruction and reference):
-        found_instruction, found_reference, problems = _first_turns(record.get("conversations"))
-        instruction, reference = instruction or found_instruction, reference or found_reference
-    domain = " ".join(_text(record.get("domain")).lower().replace("_", " ").replace("-", " ").split())
-    images = as_list(record.get(IMAGES_COLUMN))
-    row: dict[str, Any] = {
-        "id": _text(record.get("id")),
-        "domain": _SPELLINGS.get(domain, domain),
-        "instruction": instruction_text(instruction),
-        "reference": reference.strip(),
-        IMAGES_COLUMN: images,
-    }
-    if not problems:
-        problems = [f"empty {name}; give it a text" for name in ("instruction", "reference") if not row[name]]
-    if not row["id"]:
-        problems.append("empty id; give it a text")
-    problems += [
-        f"{name} has {len(row[name])} characters; {MAX_TEXT_CHARS} are allowed"
-        for name in ("id", "instruction", "reference")
-        if len(row[name]) > MAX_TEXT_CHARS
-    ]
-    if len(images) != 1:
-        problems.append(f"{len(images)} images; give one")
-    return row, problems
-
-
-SCHEMA = RecordSchema(
-    fields=(
-        Field("id", ("sample_id", "question_id", "uid", "record_id")),
-        Field(IMAGES_COLUMN, ("image", "image_path", "image_file", "file_name", "img")),
-        Field("conversations", ("conversation", "messages", "dialogue", "turns"), required=False),
-        Field("instruction", (), required=False),  # a canonical file has these two in place of conversations
-        Field("reference", (), required=False),
-        Field("domain", ("image_domain", "visual_domain"), required=False),
-    ),
-    columns=_columns,
-    normalise=normalise_critique,
-)
 
 
 def documents(cards: datasets.Dataset) -> datasets.Dataset:
@@ -210,12 +93,14 @@ class Settings:
     Attributes:
         image_fit: `pad` (default), `stretch` or `none`.
         image_size: Side in pixels.
+        icc: `ignore` (default: pixels as stored), or `srgb`: converted by the colour profile that a file embeds.
         pre_prompt: Text put before the record's instruction.
         post_prompt: Text put after it.
     """
 
     image_fit: Fit = "pad"
     image_size: int = 448
+    icc: Icc = "ignore"
     pre_prompt: str = ""
     post_prompt: str = ""
 
@@ -230,7 +115,8 @@ def doc_to_visual(doc: Mapping[str, Any], lmms_eval_specific_kwargs: Mapping[str
     """The image, upright 8-bit RGB, fitted."""
     settings = read_settings(Settings, lmms_eval_specific_kwargs)
     (cell,) = doc[IMAGES_COLUMN]
-    return [fit_image(load_image(cell["bytes"], str(doc["id"])), settings.image_fit, settings.image_size)]
+    image = load_image(cell["bytes"], str(doc["id"]), settings.icc)
+    return [fit_image(image, settings.image_fit, settings.image_size)]
 
 
 def doc_to_messages(

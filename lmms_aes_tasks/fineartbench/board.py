@@ -37,7 +37,7 @@ from lmms_aes_tasks.board.text import printable
 from lmms_aes_tasks.fineartbench import files
 from lmms_aes_tasks.fineartbench import task as hooks
 from lmms_aes_tasks.fineartbench.prompts import Settings
-from lmms_aes_tasks.records import bulleted
+from lmms_aes_tasks.records import OTHER_PROFILE, bulleted
 from lmms_aes_tasks.sources import SourceCard, read_card
 from lmms_aes_tasks.utils import alignment
 from lmms_aes_tasks.utils.answers import PARSER_VERSION
@@ -151,8 +151,18 @@ class _FineArtBench(Benchmark):
         joined = {mode: files.join_pairs(root, mode) for mode in get_args(files.Mode)}
         counts, missing = hooks.count_files(joined)
         pairs = [pair for mode_pairs in joined.values() for pair in mode_pairs]
-        damaged = files.image_problems(pairs, progress=progress)
-        problems = [f"{len(damaged)} image(s) do not decode:\n{bulleted(damaged)}"] if damaged else []
+        checked = files.check_images(pairs, progress=progress)
+        nameless = [
+            f"{mode}, {problem}" for mode, mode_pairs in joined.items() for problem in files.style_problems(mode_pairs)
+        ]
+        problems = []
+        if checked.problems:
+            problems.append(f"{len(checked.problems)} image(s) do not decode:\n{bulleted(checked.problems)}")
+        if nameless:
+            problems.append(
+                f"{len(nameless)} pair(s) lack the name of their style, which the prompts ask about unless the setting "
+                f"style is false:\n{bulleted(nameless)}"
+            )
         lacking = sum(not pair.complete for pair in pairs)
         if lacking:
             problems.append(
@@ -165,7 +175,15 @@ class _FineArtBench(Benchmark):
             root,
             counts,
             tables={"Missing files": (("method", *missing), tuple(rows or [("none", *("0" for _ in missing))]))},
-            details={"missing": missing, "damaged": damaged},
+            remarks=(f"{checked.other_profiles} of {checked.images} {OTHER_PROFILE}",)
+            if checked.other_profiles
+            else (),
+            details={
+                "missing": missing,
+                "damaged": checked.problems,
+                "without_style": nameless,
+                "remarks": {OTHER_PROFILE: checked.other_profiles} if checked.other_profiles else {},
+            },
             problems=tuple(problems),
         )
 

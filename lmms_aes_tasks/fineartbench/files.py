@@ -16,10 +16,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from lmms_aes_tasks.records import SourceError, bulleted
+from lmms_aes_tasks.records import SourceError, bulleted, existing_file, kind_of, read_records
 from lmms_aes_tasks.sources import DATA_ENV, SourceCard, access_remedy, cache_root, data_root, is_first_rank
 from lmms_aes_tasks.utils.alignment import Judgement
-from lmms_aes_tasks.utils.images import ImageError, load_image
+from lmms_aes_tasks.utils.cells import is_empty, is_nothing, text_of, whole_number
+from lmms_aes_tasks.utils.colour_profiles import is_other_than_srgb
+from lmms_aes_tasks.utils.images import ImageError, load_with_profile
 
 Mode = Literal["global", "instance"]
 MODES: tuple[str, ...] = ("global", "instance")
@@ -36,8 +38,9 @@ def find_file(root: Path, name: str) -> Path:
         SourceError: It is in none of the folders.
     """
     for folder in _FOLDERS:
-        if (root / folder / name).is_file():
-            return root / folder / name
+        path = existing_file(root / folder, name)
+        if path is not None:
+            return path
     places = ", ".join(str(root / folder) for folder in _FOLDERS)
     raise SourceError(f"no {name} in {places}. Download it from the Hub data set into one of them.")
 
@@ -58,13 +61,17 @@ def read_json(path: Path) -> Any:
         raise SourceError(f"{path}: not JSON ({error}). Download it again.") from None
 
 
-_PAIR_FIELDS: Mapping[str, type] = {
-    "id": int,
-    "content_index": int,
-    "style_index": int,
-    "method_left": str,
-    "method_right": str,
-}
+def read_rows(path: Path) -> Any:
+    """The content of a JSON file, or the rows of a JSONL, CSV, TSV or Parquet file.
+
+    Raises:
+        SourceError: It is none of these.
+    """
+    return read_json(path) if kind_of(path) == ".json" else list(read_records(path))
+
+
+_NUMBERS = ("id", "content_index", "style_index")
+_METHODS = ("method_left", "method_right")
 
 
 def _winner(row: Mapping[str, Any]) -> str:
@@ -74,11 +81,32 @@ def _winner(row: Mapping[str, Any]) -> str:
         ValueError: Anything else.
     """
     winner = row.get("winner")
-    if winner is None:
+    if is_nothing(winner):
         return "skipped"
     if winner not in ("left", "right", ""):
         raise ValueError(f'winner is {winner!r}; use "left", "right", null (skipped) or "" (none)')
     return str(winner)
+
+
+def _judgement(row: Mapping[str, Any], judged: bool) -> Judgement:
+    """One row as a judgement.
+
+    Raises:
+        ValueError: A field is missing or of another kind, or a method is set against itself.
+    """
+    numbers = [whole_number(row.get(field)) for field in _NUMBERS]
+    for field, number in zip(_NUMBERS, numbers, strict=True):
+        if number is None:
+            raise ValueError(f"{field} is {row.get(field)!r}; give a number")
+    for field in _METHODS:
+        if not isinstance(row.get(field), str) or is_empty(row[field]):
+            raise ValueError(f"{field} is {row.get(field)!r}; give a text")
+    if row["method_left"] == row["method_right"]:
+        raise ValueError(f"{row['method_left']} is set against itself; give two methods")
+    if judged and "winner" not in row:
+        raise ValueError('winner is missing; give "left", "right", null (skipped) or "" (none)')
+    pair_id, content, style = (number for number in numbers if number is not None)
+    return Judgement(pair_id, content, style, row["method_left"], row["method_right"], _winner(row))
 
 
 def judgements_of(rows: Any, name: str, judged: bool = True) -> list[Judgement]:
@@ -103,18 +131,11 @@ def judgements_of(rows: Any, name: str, judged: bool = True) -> list[Judgement]:
         try:
             if not isinstance(row, dict):
                 raise ValueError(f"{type(row).__name__} in place of an object")
-            for field, kind in _PAIR_FIELDS.items():
-                if not isinstance(row.get(field), kind) or isinstance(row[field], bool):
-                    raise ValueError(f"{field} is {row.get(field)!r}; give {'a number' if kind is int else 'a text'}")
-            if row["method_left"] == row["method_right"]:
-                raise ValueError(f"{row['method_left']} is set against itself; give two methods")
-            if row["id"] in seen:
-                raise ValueError(f"id {row['id']} is already that of another pair")
-            if judged and "winner" not in row:
-                raise ValueError('winner is missing; give "left", "right", null (skipped) or "" (none)')
-            own = [row[field] for field in _PAIR_FIELDS]
-            found.append(Judgement(own[0], own[1], own[2], own[3], own[4], _winner(row)))
-            seen.add(row["id"])
+            pair = _judgement(row, judged)
+            if pair.id in seen:
+                raise ValueError(f"id {pair.id} is already that of another pair")
+            found.append(pair)
+            seen.add(pair.id)
         except ValueError as error:
             problems.append(f"pair {number}: {error}")
     if problems:
@@ -217,7 +238,8 @@ class PairFiles:
     """A pair and its three images, None where a file is missing.
 
     Attributes:
-        row: The pair as its file has it.
+        row: The pair as its file has it, its numbers as numbers.
+        style: Name of the style; empty where the file has none.
         human: How the experts judged it.
         source: The content image.
         left: The painting shown left.
@@ -225,6 +247,7 @@ class PairFiles:
     """
 
     row: Mapping[str, Any]
+    style: str
     human: str
     source: Path | None
     left: Path | None
@@ -234,10 +257,6 @@ class PairFiles:
     def complete(self) -> bool:
         """Whether all three images are there."""
         return None not in (self.source, self.left, self.right)
-
-
-def _existing(path: Path) -> Path | None:
-    return path if path.is_file() else None
 
 
 def join_pairs(root: Path, mode: Mode) -> list[PairFiles]:
@@ -259,43 +278,67 @@ def join_pairs(root: Path, mode: Mode) -> list[PairFiles]:
     combination = read_json(combined)
     if not isinstance(combination, dict) or not all(isinstance(own, list) for own in combination.values()):
         raise SourceError(f"{combined}: not the styles by content. Download it again.")
-    by_id = {row["id"]: row for row in rows}
+    by_id = {whole_number(row["id"]): row for row in rows}
     joined = []
     for pair in sorted(pairs, key=lambda judgement: judgement.id):
-        styles = combination.get(str(pair.content), [])
+        styles = [whole_number(style) for style in combination.get(str(pair.content), [])]
         place = styles.index(pair.style) + 1 if pair.style in styles else 0
         paintings = [
-            root / "painting" / method / f"content_{pair.content}_style_{place}.jpg"
+            existing_file(root, f"painting/{method}/content_{pair.content}_style_{place}.jpg") if place else None
             for method in (pair.left, pair.right)
         ]
+        row = by_id[pair.id]
         joined.append(
             PairFiles(
-                by_id[pair.id],
+                {**row, "id": pair.id, "content_index": pair.content, "style_index": pair.style},
+                text_of(row.get("style_prompt")),
                 winner[pair.id],
-                _existing(root / "base" / "images" / f"{pair.content}.png"),
-                _existing(paintings[0]) if place else None,
-                _existing(paintings[1]) if place else None,
+                existing_file(root, f"base/images/{pair.content}.png"),
+                *paintings,
             )
         )
     return joined
 
 
-def image_problems(pairs: Sequence[PairFiles], progress: bool = False) -> list[str]:
-    """Decode every image of these pairs once, in threads; what does not decode, by file."""
+def style_problems(pairs: Sequence[PairFiles]) -> list[str]:
+    """Pairs whose style has no name, which the prompts ask about unless the setting `style` is false."""
+    return [
+        f"pair {pair.row['id']}: style_prompt is {pair.row.get('style_prompt')!r}; give the name of the style"
+        for pair in pairs
+        if not pair.style
+    ]
+
+
+@dataclass(frozen=True)
+class CheckedImages:
+    """What decoding every image of some pairs showed.
+
+    Attributes:
+        images: How many there are.
+        problems: What does not decode, by file.
+        other_profiles: How many have another colour profile than sRGB's.
+    """
+
+    images: int
+    problems: list[str]
+    other_profiles: int
+
+
+def check_images(pairs: Sequence[PairFiles], progress: bool = False) -> CheckedImages:
+    """Decode every image of these pairs once, in threads."""
     from tqdm import tqdm
 
     paths = sorted({path for pair in pairs for path in (pair.source, pair.left, pair.right) if path is not None})
 
-    def problem(path: Path) -> str:
+    def check(path: Path) -> tuple[str, bool]:
         try:
-            load_image(path)
+            return "", is_other_than_srgb(load_with_profile(path)[1])
         except ImageError as error:
-            return str(error)
-        return ""
+            return str(error), False
 
     with ThreadPoolExecutor(max_workers=min(8, os.cpu_count() or 1)) as pool:
-        found = list(tqdm(pool.map(problem, paths), total=len(paths), desc="checking images", disable=not progress))
-    return [text for text in found if text]
+        found = list(tqdm(pool.map(check, paths), total=len(paths), desc="checking images", disable=not progress))
+    return CheckedImages(len(paths), [text for text, _ in found if text], sum(other for _, other in found))
 
 
 def verify_images(name: str, pairs: Sequence[PairFiles]) -> None:
@@ -316,7 +359,7 @@ def verify_images(name: str, pairs: Sequence[PairFiles]) -> None:
     with FileLock(done.with_suffix(".lock")):
         if done.is_file():
             return
-        problems = image_problems(pairs, progress=is_first_rank())
+        problems = check_images(pairs, progress=is_first_rank()).problems
         if problems:
             raise SourceError(f"{len(problems)} image(s) do not decode:\n{bulleted(problems)}")
         done.touch()

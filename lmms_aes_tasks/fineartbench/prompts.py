@@ -11,8 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from lmms_aes_tasks.records import SourceError
 from lmms_aes_tasks.settings import load_prompt
 from lmms_aes_tasks.utils.answers import visible_text
+from lmms_aes_tasks.utils.cells import is_empty
+from lmms_aes_tasks.utils.colour_profiles import Icc, check_icc
 from lmms_aes_tasks.utils.prompts import Prompt
 
 PROMPT_KINDS = ("base", "cot", "artcot", "artcot_single")
@@ -33,6 +36,7 @@ class Settings:
         source: Whether the source image is shown.
         style: Whether the style is named.
         resolution: Factor on the figure's sides, in (0, 1].
+        icc: `ignore` (default: pixels as stored), or `srgb`: converted by the colour profile that a file embeds.
         separate_images: Three labelled images in place of one figure.
         pre_prompt: Text put before the prompt.
         post_prompt: Text put after it.
@@ -44,6 +48,7 @@ class Settings:
     source: bool = True
     style: bool = True
     resolution: float = 1.0
+    icc: Icc = "ignore"
     separate_images: bool = False
     pre_prompt: str = ""
     post_prompt: str = ""
@@ -51,6 +56,7 @@ class Settings:
     def __post_init__(self) -> None:
         if self.prompt not in PROMPT_KINDS:
             raise ValueError(f"prompt is {self.prompt!r}: use one of {', '.join(PROMPT_KINDS)}")
+        check_icc(self.icc)
         number = isinstance(self.resolution, int | float) and not isinstance(self.resolution, bool)
         if not number or not 0 < self.resolution <= 1:
             raise ValueError(f"resolution is {self.resolution!r}: use a number above 0, up to 1")
@@ -89,6 +95,17 @@ def _template(name: str, settings: Settings) -> str:
 
 
 def _filled(name: str, doc: Mapping[str, Any], settings: Settings) -> str:
+    """A template with the name of the document's style.
+
+    Raises:
+        SourceError: The document's style has no name, and the settings ask for it.
+    """
+    if settings.style and is_empty(doc["style_prompt"]):
+        raise SourceError(
+            f"fineartbench: pair {doc.get('id')} has no style_prompt, which the prompt asks about. "
+            "`lmms-aes data check fineartbench` lists every such pair. Write the style's name into the file of the "
+            "pairs, or set style: false."
+        )
     return _template(name, settings).replace("{style}", str(doc["style_prompt"]))
 
 

@@ -56,7 +56,7 @@ def _documents(cards: datasets.Dataset, mode: files.Mode, allow_missing: bool) -
                 "number": pair.row["id"],
                 "content_index": pair.row["content_index"],
                 "style_index": pair.row["style_index"],
-                "style_prompt": str(pair.row.get("style_prompt", "")),
+                "style_prompt": pair.style,
                 "method_left": pair.row["method_left"],
                 "method_right": pair.row["method_right"],
                 "human": pair.human,
@@ -95,8 +95,8 @@ def documents_instance_allow_missing(cards: datasets.Dataset) -> datasets.Datase
 
 
 def _images(doc: Mapping[str, Any], settings: Settings) -> list[Image.Image]:
-    shown = [load_image(Path(doc[side])) for side in ("left", "right")]
-    source = load_image(Path(doc["source"])) if settings.source else None
+    shown = [load_image(Path(doc[side]), icc=settings.icc) for side in ("left", "right")]
+    source = load_image(Path(doc["source"]), icc=settings.icc) if settings.source else None
     if settings.separate_images:
         images = [source, *shown] if source is not None else shown
     else:
@@ -118,6 +118,14 @@ def doc_to_visual(
     return _images(doc, read_settings(Settings, lmms_eval_specific_kwargs))
 
 
+def _first_text(doc: Mapping[str, Any], settings: Settings) -> str:
+    """The text that a document begins with; a run that would ask about a style without a name is not begun."""
+    try:
+        return first_text(doc, settings)
+    except SourceError as error:
+        raise SystemExit(f"\nlmms-aes-tasks: {error}" if is_first_rank() else 1) from None
+
+
 def doc_to_text(
     doc: Mapping[str, Any],
     lmms_eval_specific_kwargs: Mapping[str, Any] | None = None,
@@ -135,10 +143,11 @@ def doc_to_text(
 
     Raises:
         ValueError: Rounds are asked for, and the prompt has none.
+        SystemExit: The style is asked about, and has no name.
     """
     settings = read_settings(Settings, lmms_eval_specific_kwargs)
     if round_idx is None or previous_output is None:
-        return first_text(doc, settings)
+        return _first_text(doc, settings)
     if settings.prompt != "artcot":
         raise ValueError(
             f"prompt is {settings.prompt!r}, and generate_until_agentic asks in rounds: use prompt: artcot, or "
@@ -167,7 +176,7 @@ def doc_to_messages(
         if settings.separate_images:
             content.append({"type": "text", "text": name})
         content.append({"type": "image", "url": image})
-    content.append({"type": "text", "text": first_text(doc, settings)})
+    content.append({"type": "text", "text": _first_text(doc, settings)})
     return [{"role": "user", "content": content}]
 
 

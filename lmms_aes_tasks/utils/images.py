@@ -10,6 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
+from lmms_aes_tasks.utils.colour_profiles import Icc, check_icc, to_srgb
+from lmms_aes_tasks.utils.file_kinds import FIRST_BYTES, described
+
 if TYPE_CHECKING:
     from PIL import Image
 
@@ -33,33 +36,42 @@ class ImageError(ValueError):
     """An image that cannot be used; the message names it, says why, and what to do."""
 
 
-_strict_lock = threading.Lock()
-_strict_users = 0
-_lenient_before = False
+_decoding_lock = threading.Lock()
+_decoding_users = 0
+_settings_before = (False, 0, 0)
 
 
 @contextmanager
-def _strict_decoding() -> Iterator[None]:
-    """Make Pillow refuse truncated files, whatever the process has set, and put the setting back.
+def _own_decoding() -> Iterator[None]:
+    """Make Pillow refuse truncated files and read long texts, whatever the process has set, and put all that back.
 
     lmms-eval sets `ImageFile.LOAD_TRUNCATED_IMAGES` for the whole process: a damaged image would then pass every check
-    and reach a model half grey. The setting is the process's, so threads inside share it: the last one out restores.
+    and reach a model half grey. Pillow refuses PNG with more than 1 MiB in one compressed text, as generators write
+    (their workflow) and scanners (a profile); a file's size is limited already, so the limit here is that one. The
+    settings are the process's, so threads inside share them: the last one out restores.
     """
-    global _strict_users, _lenient_before
-    from PIL import ImageFile
+    global _decoding_users, _settings_before
+    from PIL import ImageFile, PngImagePlugin
 
-    with _strict_lock:
-        if _strict_users == 0:
-            _lenient_before = ImageFile.LOAD_TRUNCATED_IMAGES
+    with _decoding_lock:
+        if _decoding_users == 0:
+            _settings_before = (
+                ImageFile.LOAD_TRUNCATED_IMAGES,
+                PngImagePlugin.MAX_TEXT_CHUNK,
+                PngImagePlugin.MAX_TEXT_MEMORY,
+            )
             ImageFile.LOAD_TRUNCATED_IMAGES = False
-        _strict_users += 1
+            PngImagePlugin.MAX_TEXT_CHUNK = max(PngImagePlugin.MAX_TEXT_CHUNK, MAX_FILE_BYTES)
+            PngImagePlugin.MAX_TEXT_MEMORY = max(PngImagePlugin.MAX_TEXT_MEMORY, MAX_FILE_BYTES)
+        _decoding_users += 1
     try:
         yield
     finally:
-        with _strict_lock:
-            _strict_users -= 1
-            if _strict_users == 0:
-                ImageFile.LOAD_TRUNCATED_IMAGES = _lenient_before
+        with _decoding_lock:
+            _decoding_users -= 1
+            if _decoding_users == 0:
+                ImageFile.LOAD_TRUNCATED_IMAGES = _settings_before[0]
+                PngImagePlugin.MAX_TEXT_CHUNK, PngImagePlugin.MAX_TEXT_MEMORY = _settings_before[1:]
 
 
 def _flatten(image: Image.Image) -> Image.Image:
@@ -86,33 +98,40 @@ def _scale_to_8_bit(image: Image.Image, name: str) -> Image.Image:
     return Image.fromarray(np.round(values / 257.0).astype(np.uint8))
 
 
-def to_rgb(image: Image.Image, name: str = "image") -> Image.Image:
+def to_rgb(image: Image.Image, name: str = "image", icc: Icc = "ignore") -> Image.Image:
     """Turn an opened image upright and into 8-bit RGB.
 
     The EXIF orientation is applied once and removed; 16-bit grey is scaled; transparency (an alpha channel or a
     transparent colour) is laid on white; CMYK, palette, bilevel, grey, YCbCr and HSV are converted. Of an animation
-    the first frame is taken.
+    the first frame is taken. A colour profile is passed over, as the loaders of the papers do, unless `icc` is `srgb`.
 
     Args:
         image: Any image Pillow has opened.
         name: What to call it in errors.
+        icc: `ignore`, or `srgb`: colours are converted by the embedded profile; see `utils.colour_profiles`.
 
     Returns:
         A new image of mode RGB.
 
     Raises:
         ImageError: It does not decode, or its mode has no defined conversion (float, LAB).
+        ValueError: `icc` is neither.
     """
     from PIL import ImageOps
 
+    check_icc(icc)
     try:
-        with _strict_decoding():
+        with _own_decoding():
             image.load()
         image = ImageOps.exif_transpose(image)
     except (OSError, SyntaxError, ValueError, RuntimeError, IndexError, MemoryError, struct.error, EOFError) as error:
         raise ImageError(f"{name}: does not decode ({error}). Replace the file.") from error
     if image.mode.startswith("I"):
+        profile = image.info.get("icc_profile")
         image = _scale_to_8_bit(image, name)
+        image.info["icc_profile"] = profile
+    if icc == "srgb" and image.mode not in {"F", "LAB"}:
+        image = to_srgb(image)
     if image.mode in {"RGBA", "LA", "PA", "La", "RGBa"} or "transparency" in image.info:
         return _flatten(image)
     if image.mode in {"F", "LAB"}:
@@ -120,16 +139,27 @@ def to_rgb(image: Image.Image, name: str = "image") -> Image.Image:
     return image.copy() if image.mode == "RGB" else image.convert("RGB")
 
 
-def load_image(source: bytes | Path, name: str | None = None) -> Image.Image:
+def load_image(source: bytes | Path, name: str | None = None, icc: Icc = "ignore") -> Image.Image:
     """Decode an image file, or its bytes, to upright 8-bit RGB; see `to_rgb`.
 
     Args:
         source: The file's path, or its content.
         name: What to call it in errors; the path when None.
+        icc: `ignore` the colour profile, or convert by it to `srgb`.
 
     Raises:
         ImageError: The file is missing, not an image, damaged, or larger than `MAX_PIXELS` or `MAX_FILE_BYTES`.
+        ValueError: `icc` is neither.
     """
+    return _load(source, name, icc)[0]
+
+
+def load_with_profile(source: bytes | Path, name: str | None = None) -> tuple[Image.Image, bytes]:
+    """`load_image`, and the colour profile that the file embeds: what a check needs; empty when there is none."""
+    return _load(source, name, "ignore")
+
+
+def _load(source: bytes | Path, name: str | None, icc: Icc) -> tuple[Image.Image, bytes]:
     from PIL import Image
 
     label = name or (str(source) if isinstance(source, Path) else "image")
@@ -142,16 +172,35 @@ def load_image(source: bytes | Path, name: str | None = None) -> Image.Image:
     if size > MAX_FILE_BYTES:
         raise ImageError(f"{label}: {size} bytes, {MAX_FILE_BYTES} are allowed. Make it smaller.")
     try:
-        opened = Image.open(source if isinstance(source, Path) else io.BytesIO(source))
+        with _own_decoding():
+            opened = Image.open(source if isinstance(source, Path) else io.BytesIO(source))
     except Image.DecompressionBombError as error:
         raise ImageError(f"{label}: {error}. Make it smaller than {MAX_PIXELS} pixels.") from error
     except (OSError, SyntaxError, ValueError, RuntimeError, struct.error) as error:
-        raise ImageError(f"{label}: not an image that can be read. Replace the file.") from error
+        raise ImageError(f"{label}: {_why(source, error)}") from error
     with opened:
         width, height = opened.size
         if width * height > MAX_PIXELS:
             raise ImageError(f"{label}: {width}×{height} pixels, {MAX_PIXELS} are allowed. Make it smaller.")
-        return to_rgb(opened, label)
+        profile = opened.info.get("icc_profile")
+        return to_rgb(opened, label, icc), profile if isinstance(profile, bytes) else b""
+
+
+def _why(source: bytes | Path, error: Exception) -> str:
+    """Why Pillow does not open a file, and what to do: what it is by its first bytes, else Pillow's own reason."""
+    from PIL import UnidentifiedImageError
+
+    if isinstance(source, Path):
+        with source.open("rb") as file:
+            first = file.read(FIRST_BYTES)
+    else:
+        first = source[:FIRST_BYTES]
+    what, remedy = described(first)
+    if what:
+        return f"not an image that can be read: it is {what}. {remedy}, or replace the file."
+    if isinstance(error, UnidentifiedImageError):  # its text names an object in memory and no reason
+        return "not an image that can be read. Replace the file."
+    return f"does not decode ({error}). Replace the file."
 
 
 def _scaled(image: Image.Image, width: int, height: int) -> Image.Image:

@@ -40,7 +40,8 @@ from lmms_aes_tasks.utils.permutations import TRIALS, trial_permutations
 from lmms_aes_tasks.utils.selection import PositionTest, SelectionScore, Trial
 from lmms_aes_tasks.utils.sums import ratio
 from lmms_aes_tasks.vab.prompts import PROMPT_TYPES, Settings
-from lmms_aes_tasks.vab.task import MAX_IMAGES, MIN_IMAGES, asked, process_results, task_problems
+from lmms_aes_tasks.vab.schema import MAX_IMAGES, MIN_IMAGES, task_problems
+from lmms_aes_tasks.vab.task import asked, process_results
 
 if TYPE_CHECKING:
     from lmms_aes_tasks.board.plots import Plot

@@ -1,4 +1,4 @@
-"""VAB's labels, settings and prompts: what is asked, in whose words, with which rubric."""
+"""VAB's settings and prompts: what is asked, in whose words, with which rubric."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from lmms_aes_tasks.settings import PROMPTS, load_prompt
+from lmms_aes_tasks.utils.colour_profiles import Icc
 from lmms_aes_tasks.utils.images import Fit
+from lmms_aes_tasks.vab.schema import label
 
 PROMPT_TYPES: Mapping[str, str] = {"top1": "pick_best", "bot1": "pick_worst", "tb1": "pick_best_and_worst"}
 """What each task asks; TB-1 of two images is asked as best, and the worst is the other one."""
@@ -21,16 +23,6 @@ RUBRICS_ID = "vab-rubrics-1"
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 
 
-def label(position: int) -> str:
-    """The label of a position, A for 0."""
-    return chr(ord("A") + position)
-
-
-def labels_of(n_images: int) -> list[str]:
-    """The labels of a set."""
-    return [label(position) for position in range(n_images)]
-
-
 @dataclass(frozen=True)
 class Settings:
     """What `lmms_eval_specific_kwargs` may set.
@@ -38,6 +30,7 @@ class Settings:
     Attributes:
         image_fit: `none` (default: the images as they are), `pad` or `stretch`.
         image_size: Side in pixels, for the latter two.
+        icc: `ignore` (default: pixels as stored), or `srgb`: converted by the colour profile that a file embeds.
         rubric: Whether the prompt carries the domain's rubric (appendix C.1, in our words).
         prompt_file: A template of the user's for the question; null for ours.
         pair_prompt_file: The same for TB-1 of two images, which is asked as best.
@@ -47,6 +40,7 @@ class Settings:
 
     image_fit: Fit = "none"
     image_size: int = 448
+    icc: Icc = "ignore"
     rubric: bool = False
     prompt_file: str | None = None
     pair_prompt_file: str | None = None

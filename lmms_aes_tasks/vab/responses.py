@@ -1,219 +1,46 @@
 """Responses to the Visual Aesthetic Benchmark made elsewhere, brought to trials: three kinds of files.
 
-Our samples files; JSONL (or a JSON list) of `task_id, prompt_type, trial, response` with the tasks beside it; and the
-result file that the authors' own evaluator writes. Everything in them is read as data, and scored anew from the text.
+Our samples files; JSONL (or a JSON list, CSV, TSV) of `task_id, prompt_type, trial, response` with the tasks beside it;
+and the result file that the authors' own evaluator writes. Everything in them is read as data, and scored anew from the
+text.
 """
 
 from __future__ import annotations
 
 import collections
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from lmms_aes_tasks.predictions import PredictionError
-from lmms_aes_tasks.records import RECORD_SUFFIXES, SourceError, bulleted, read_labels, read_records, records_file
 from lmms_aes_tasks.utils.permutations import TRIALS, trial_permutations
 from lmms_aes_tasks.utils.selection import QUESTIONS, Trial
-from lmms_aes_tasks.vab.prompts import PROMPT_TYPES, labels_of, prompt_name
-from lmms_aes_tasks.vab.task import MAX_IMAGES, MIN_IMAGES, SCHEMA, read_trial, task_problems
-
-_QUESTION_OF = {prompt_type: question for question, prompt_type in PROMPT_TYPES.items()}
-TASK_FIELDS = ("task_id", "domain", "substyle", "n_images", "ground_truth_best", "ground_truth_worst")
+from lmms_aes_tasks.vab.prompts import prompt_name
+from lmms_aes_tasks.vab.rows import Problems, Row, Tasks, read_rows, tasks_of_data
+from lmms_aes_tasks.vab.schema import MAX_IMAGES, MIN_IMAGES, labels_of, task_problems
+from lmms_aes_tasks.vab.task import read_trial
 
 
 @dataclass(frozen=True)
-class Row:
-    """One response before it is checked.
+class Responses:
+    """What the files of a run hold.
 
     Attributes:
-        question: `top1`, `bot1` or `tb1`.
-        task_id: The set.
-        trial: Which order.
-        text: The reply.
-        permutation: The order that the file says was shown; None when it does not say.
-        task: What the file itself says of the task; empty when nothing.
+        trials: Trials by question; a question that was not asked is absent.
+        prompts: How many responses were asked with which prompt, where the files say so.
+        failed: Rows left out because their call failed (`error`).
     """
 
-    question: str
-    task_id: str
-    trial: int
-    text: str
-    permutation: tuple[int, ...] | None = None
-    task: Mapping[str, Any] = field(default_factory=dict)
-
-
-class _Problems(list[str]):
-    """Problems collected before anything is raised."""
-
-    def raise_all(self, where: str) -> None:
-        if self:
-            raise PredictionError(f"{where}: {len(self)} problem(s).\n{bulleted(self)}")
-
-
-# -- Tasks ------------------------------------------------------------------------------------------------------------
-
-
-def tasks_of_data(path: Path) -> dict[str, dict[str, Any]]:
-    """Tasks by id, from the data (a folder or file of records); its images are not needed.
-
-    Raises:
-        SourceError: A record is unsound; every case is listed.
-    """
-    rows = read_labels(records_file(path), SCHEMA, ["id", *TASK_FIELDS[1:]])
-    return {row["id"]: {"task_id": row.pop("id"), **row} for row in rows}
-
-
-def read_tasks(path: Path) -> dict[str, dict[str, Any]]:
-    """Tasks by id, from a JSON or JSONL file of the fields `TASK_FIELDS`.
-
-    Raises:
-        PredictionError: A task is unsound or repeated; every case is listed.
-    """
-    problems = _Problems()
-    tasks: dict[str, dict[str, Any]] = {}
-    for number, row in enumerate(read_records(path), 1):
-        missing = [name for name in TASK_FIELDS if name not in row]
-        if missing:
-            problems.append(f"task {number}: no field {', '.join(missing)}")
-            continue
-        task_id = str(row["task_id"])
-        found = [
-            f"{name} is {row[name]!r}; give a text" for name in ("domain", "substyle") if not isinstance(row[name], str)
-        ]
-        found += task_problems(task_id, row["n_images"], row["ground_truth_best"], row["ground_truth_worst"])
-        if task_id in tasks:
-            found.append("the id is already that of another task")
-        problems.extend(f"task {number} ({task_id!r}): {problem}" for problem in found)
-        tasks[task_id] = {name: row[name] for name in TASK_FIELDS} | {"task_id": task_id}
-    problems.raise_all(str(path))
-    if not tasks:
-        raise PredictionError(f"{path} holds no tasks. Give one object a task with {', '.join(TASK_FIELDS)}.")
-    return tasks
-
-
-# -- Rows -------------------------------------------------------------------------------------------------------------
-
-
-_SAMPLES_NAME = re.compile(r"(?P<date>.*)_samples_vab_(?:top1|bot1|tb1)(?P<variant>.*)\.jsonl")
-
-
-def _files(path: Path) -> list[Path]:
-    """A file itself, or the samples files of one run of our tasks below a folder (hidden folders included)."""
-    if path.is_file():
-        return [path]
-    found = sorted(path.rglob("*_samples_vab_*.jsonl")) if path.is_dir() else []
-    named = [(file, match) for file in found if (match := _SAMPLES_NAME.fullmatch(file.name))]
-    runs = {(file.parent, match["date"], match["variant"]) for file, match in named}
-    if len(runs) > 1:
-        listing = "\n".join(f"  - {file}" for file in found)
-        raise PredictionError(
-            f"{path} holds {len(runs)} runs (by folder, date and variant), which are not one score. "
-            f"Name the files of one:\n{listing}"
-        )
-    if not found:
-        kinds = ", ".join(RECORD_SUFFIXES[1:])
-        raise PredictionError(
-            f"{path}: no samples file of vab there. Name a {kinds} file, or lmms-eval's output folder."
-        )
-    return found
-
-
-def _permutation(value: Any, n_images: int, where: str) -> tuple[int, ...] | None:
-    if value is None:
-        return None
-    if not isinstance(value, list) or sorted(map(str, value)) != sorted(map(str, range(n_images))):
-        raise ValueError(f"{where}: permutation is {value!r}; give an order of 0 to {n_images - 1}")
-    return tuple(int(item) for item in value)
-
-
-def _trial_number(value: Any, where: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < TRIALS:
-        raise ValueError(f"{where}: trial is {value!r}; use a number from 0 to {TRIALS - 1}")
-    return value
-
-
-def _sample_row(item: Mapping[str, Any], where: str) -> Row:
-    """A line of lmms-eval's samples file: all that is needed is in our record."""
-    record, text = item["record"], item.get("filtered_resps")
-    while isinstance(text, list) and text:
-        text = text[0]
-    if not isinstance(record, dict) or record.get("question") not in QUESTIONS or not isinstance(text, str):
-        raise ValueError(f"{where}: not a sample of a vab task with its text. Run it with --log_samples again")
-    task = {name: record.get(name) for name in TASK_FIELDS}
-    found = task_problems(str(task["task_id"]), task["n_images"], task["ground_truth_best"], task["ground_truth_worst"])
-    if found:
-        raise ValueError(f"{where}: {'; '.join(found)}")
-    for name in ("domain", "substyle"):
-        if not isinstance(task[name], str):
-            raise ValueError(f"{where}: {name} is {task[name]!r}; give a text")
-    return Row(
-        record["question"],
-        str(record["task_id"]),
-        _trial_number(record.get("trial"), where),
-        text,
-        _permutation(record.get("permutation"), record["n_images"], where),
-        task,
-    )
-
-
-def _authors_task(item: Mapping[str, Any]) -> dict[str, Any]:
-    """What a row of the authors' result file says of its task; a row knows only the labels that it asked for."""
-    truth = item.get("ground_truth")
-    truth = truth if isinstance(truth, dict) else {}
-    task = {name: item.get(name) for name in ("task_id", "domain", "substyle", "n_images")}
-    return task | {"ground_truth_best": truth.get("best"), "ground_truth_worst": truth.get("worst")}
-
-
-def _plain_row(item: Mapping[str, Any], where: str) -> Row:
-    """A row of JSONL made elsewhere, or of the authors' result file."""
-    by_authors = "model_response" in item
-    text = item.get("model_response") if by_authors else item.get("response")
-    prompt_type = item.get("prompt_type")
-    if not isinstance(prompt_type, str) or prompt_type not in _QUESTION_OF:
-        raise ValueError(f"{where}: prompt_type is {prompt_type!r}; use one of {', '.join(_QUESTION_OF)}")
-    if not isinstance(item.get("task_id"), str):
-        raise ValueError(f"{where}: task_id is {item.get('task_id')!r}; give a text")
-    if text is not None and not isinstance(text, str):
-        raise ValueError(f"{where}: the response is of type {type(text).__name__}; give the model's text")
-    permutation = None
-    if by_authors and isinstance(item.get("n_images"), int):
-        permutation = _permutation(item.get("permutation"), item["n_images"], where)
-    return Row(
-        _QUESTION_OF[prompt_type],
-        item["task_id"],
-        _trial_number(item.get("trial"), where),
-        text or "",
-        permutation,
-        _authors_task(item) if by_authors else {},
-    )
-
-
-def _rows(path: Path, problems: _Problems) -> Iterator[Row]:
-    for number, item in enumerate(read_records(path), 1):
-        where = f"{path.name}, row {number}"
-        if item.get("derived_from") is not None or item.get("error") is not None:
-            continue  # the authors' derived rows are derived anew; a failed call is a missing trial, and listed as such
-        try:
-            row = _sample_row(item, where) if "record" in item else _plain_row(item, where)
-        except ValueError as error:
-            problems.append(str(error))
-            continue
-        yield row
-
-
-def count_prompts(paths: Sequence[Path]) -> dict[str, int]:
-    """How many responses of samples files were asked with which prompt; nothing is known of other files."""
-    given = (item.get("input") for path in paths for file in _files(path) for item in read_records(file))
-    return dict(collections.Counter(prompt_name(text) for text in given if isinstance(text, str)))
+    trials: dict[str, list[Trial]]
+    prompts: dict[str, int]
+    failed: int
 
 
 # -- Trials -----------------------------------------------------------------------------------------------------------
 
 
-def _merge_tasks(rows: Sequence[Row], problems: _Problems) -> dict[str, dict[str, Any]]:
+def _merge_tasks(rows: Sequence[Row], problems: Problems) -> dict[str, dict[str, Any]]:
     """Tasks as the files themselves describe them; what is unsound, or contradicts itself, is a problem."""
     tasks: dict[str, dict[str, Any]] = {}
     for row in rows:
@@ -289,12 +116,28 @@ def _coverage(rows: Sequence[Row], tasks: Mapping[str, Any], allow_incomplete: b
     return problems
 
 
-def read_trials(
+def _tasks_of_rows(
+    rows: Sequence[Row], tasks: Tasks | None, fallback: Path | None, where: str, problems: Problems
+) -> Mapping[str, Mapping[str, Any]]:
+    """The tasks that rows are of: those given, else those of the data, else what the rows say of them."""
+    if tasks is not None:
+        return tasks
+    bare = sorted({row.task_id for row in rows if not row.task})
+    if not bare:
+        return _merge_tasks(rows, problems)
+    if fallback is None:
+        raise PredictionError(
+            f"{where}: nothing says what the tasks are ({', '.join(bare[:3])} …). Give --tasks FILE or --data DIR."
+        )
+    return tasks_of_data(fallback)
+
+
+def read_responses(
     paths: Sequence[Path],
-    tasks: Mapping[str, Mapping[str, Any]] | None = None,
+    tasks: Tasks | None = None,
     allow_incomplete: bool = False,
     fallback: Path | None = None,
-) -> dict[str, list[Trial]]:
+) -> Responses:
     """Read responses of any of the three kinds, check them, and score each.
 
     Args:
@@ -303,42 +146,47 @@ def read_trials(
         allow_incomplete: Whether trials may be missing (a run with --limit).
         fallback: The data, from which the tasks are taken when they are not given and the responses do not bring them.
 
-    Returns:
-        Trials by question; a question that was not asked is absent.
-
     Raises:
         PredictionError: A trial is missing or repeated, a task unknown, a row unsound; every case is listed.
     """
     where = ", ".join(map(str, paths))
-    problems = _Problems()
-    try:
-        rows = [row for path in paths for file in _files(path) for row in _rows(file, problems)]
-    except SourceError as error:
-        raise PredictionError(str(error)) from None
+    problems = Problems()
+    rows, failed = read_rows(paths, tasks, fallback, problems)
     problems.raise_all(where)
     if not rows:
-        raise PredictionError(f"{where}: no responses. Give a samples file, JSONL of responses, or the authors' file.")
-    bare = sorted({row.task_id for row in rows if not row.task}) if tasks is None else []
-    if bare and fallback is not None:
-        tasks = tasks_of_data(fallback)
-    if tasks is None:
-        if bare:
-            raise PredictionError(
-                f"{where}: nothing says what the tasks are ({', '.join(bare[:3])} …). Give --tasks FILE or --data DIR."
-            )
-        tasks = _merge_tasks(rows, problems)
-    unknown = sorted({row.task_id for row in rows} - set(tasks))
+        left_out = f" ({failed} row(s) with an error)" if failed else ""
+        raise PredictionError(
+            f"{where}: no responses{left_out}. Give a samples file, JSONL of responses, or the authors' file."
+        )
+    known = _tasks_of_rows(rows, tasks, fallback, where, problems)
+    unknown = sorted({row.task_id for row in rows} - set(known))
     problems.extend(f"{task_id}: not one of the tasks" for task_id in unknown)
     problems.raise_all(where)
-    problems.extend(_contradictions(rows, tasks))
+    problems.extend(_contradictions(rows, known))
     problems.raise_all(where)
-    rows += _derived(rows, tasks)
-    problems.extend(_coverage(rows, tasks, allow_incomplete))
+    rows += _derived(rows, known)
+    problems.extend(_coverage(rows, known, allow_incomplete))
     problems.raise_all(where)
     trials: dict[str, list[Trial]] = {}
     for row in rows:
-        task = tasks[row.task_id]
+        task = known[row.task_id]
         order = row.permutation or trial_permutations(row.task_id, task["n_images"])[row.trial]
         trial, _ = read_trial(task, row.question, row.trial, order, row.text)
         trials.setdefault(row.question, []).append(trial)
-    return {question: trials[question] for question in QUESTIONS if question in trials}
+    if failed:
+        from loguru import logger
+
+        logger.warning(f"{where}: {failed} row(s) with an error left out; their trials are missing")
+    in_order = {question: trials[question] for question in QUESTIONS if question in trials}
+    prompts = collections.Counter(prompt_name(row.prompt) for row in rows if row.prompt is not None)
+    return Responses(in_order, dict(prompts), failed)
+
+
+def read_trials(
+    paths: Sequence[Path],
+    tasks: Tasks | None = None,
+    allow_incomplete: bool = False,
+    fallback: Path | None = None,
+) -> dict[str, list[Trial]]:
+    """The trials of `read_responses` alone, by question."""
+    return read_responses(paths, tasks, allow_incomplete, fallback).trials

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from lmms_aes_tasks import sources
-from lmms_aes_tasks.records import IMAGES_COLUMN, Field, RecordSchema, as_list
+from lmms_aes_tasks.records import IMAGES_COLUMN
 from lmms_aes_tasks.settings import load_prompt, read_settings
 from lmms_aes_tasks.utils import selection
 from lmms_aes_tasks.utils.aggregations import aggregation
@@ -20,88 +20,17 @@ from lmms_aes_tasks.utils.images import fit_image, load_image
 from lmms_aes_tasks.utils.permutations import TRIALS, trial_permutations
 from lmms_aes_tasks.utils.selection import Trial
 from lmms_aes_tasks.utils.sums import SumScore
-from lmms_aes_tasks.vab.prompts import (
-    PROMPT_IDS,
-    PROMPT_TYPES,
-    Settings,
-    label,
-    labels_of,
-    order_note,
-    rubrics,
-)
+from lmms_aes_tasks.vab.prompts import PROMPT_IDS, PROMPT_TYPES, Settings, order_note, rubrics
+from lmms_aes_tasks.vab.schema import SCHEMA as SCHEMA
+from lmms_aes_tasks.vab.schema import label, labels_of
+from lmms_aes_tasks.vab.schema import normalise_task as normalise_task
 
 if TYPE_CHECKING:
     import datasets
     from PIL.Image import Image
 
-MIN_IMAGES, MAX_IMAGES = 2, 26
-
 
 # -- Documents --------------------------------------------------------------------------------------------------------
-
-
-def _columns() -> dict[str, Any]:
-    from datasets import Value
-
-    text = Value("string")
-    return {
-        "id": text,
-        "domain": text,
-        "substyle": text,
-        "n_images": Value("int32"),
-        "ground_truth_best": text,
-        "ground_truth_worst": text,
-    }
-
-
-def task_problems(task_id: str, n_images: Any, best: Any, worst: Any) -> list[str]:
-    """What is wrong with a task's numbers and labels, each named with what is allowed."""
-    problems = [] if task_id else ["empty task_id; give it a text"]
-    if isinstance(n_images, bool) or not isinstance(n_images, int) or not MIN_IMAGES <= n_images <= MAX_IMAGES:
-        return [*problems, f"{n_images!r} images; give {MIN_IMAGES} to {MAX_IMAGES}"]
-    allowed = labels_of(n_images)
-    for name, gold in (("ground_truth_best", best), ("ground_truth_worst", worst)):
-        if gold not in allowed:
-            problems.append(f"{name} is {gold!r}; use one of {', '.join(allowed)}")
-    if best == worst:
-        problems.append(f"best and worst are both {best!r}; give two labels")
-    return problems
-
-
-def normalise_task(record: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """Bring a record to the canonical form; see `lmms_aes_tasks.records.RecordSchema`."""
-    images = as_list(record.get(IMAGES_COLUMN))
-    row: dict[str, Any] = {
-        name: "" if record.get(name) is None else str(record[name]).strip() for name in ("id", "domain", "substyle")
-    }
-    for name in ("ground_truth_best", "ground_truth_worst"):
-        given = record.get(name)
-        row[name] = given.strip().upper() if isinstance(given, str) else given
-    row |= {"n_images": len(images), IMAGES_COLUMN: images}
-    problems = task_problems(row["id"], len(images), row["ground_truth_best"], row["ground_truth_worst"])
-    stated = record.get("n_images")
-    if stated is not None and str(stated).strip() != str(len(images)):
-        problems.append(f"n_images is {stated!r} and there are {len(images)} images; make them agree")
-    labels = as_list(record.get("labels"))
-    if labels and labels != labels_of(len(images)):
-        problems.append(f"labels are {labels!r}; give {', '.join(labels_of(len(images)))}, in this order")
-    return row, problems
-
-
-SCHEMA = RecordSchema(
-    fields=(
-        Field("id", ("task_id",)),
-        Field("domain", ("category",)),
-        Field("substyle", ("topic", "sub_style")),
-        Field("n_images", ("num_images",), required=False),
-        Field(IMAGES_COLUMN, ("image_paths", "image_files")),
-        Field("labels", (), required=False),
-        Field("ground_truth_best", ("best", "gt_best")),
-        Field("ground_truth_worst", ("worst", "gt_worst")),
-    ),
-    columns=_columns,
-    normalise=normalise_task,
-)
 
 
 def asked(question: str, n_images: int) -> str:
@@ -177,7 +106,7 @@ def doc_to_visual(doc: Mapping[str, Any], lmms_eval_specific_kwargs: Mapping[str
     cells = doc[IMAGES_COLUMN]
     return [
         fit_image(
-            load_image(cells[given]["bytes"], f"{doc['task_id']}, image {label(given)}"),
+            load_image(cells[given]["bytes"], f"{doc['task_id']}, image {label(given)}", settings.icc),
             settings.image_fit,
             settings.image_size,
         )

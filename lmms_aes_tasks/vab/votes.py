@@ -8,9 +8,11 @@ from typing import Any
 
 from lmms_aes_tasks.records import SourceError, bulleted, read_records
 from lmms_aes_tasks.utils.agreement import Vote
+from lmms_aes_tasks.utils.cells import id_text, is_empty, json_value
 
 
 def _scores(value: Any) -> dict[str, float]:
+    value = json_value(value)
     if not isinstance(value, Mapping) or len(value) < 2:
         raise ValueError(f"scores is {value!r}; give a score by label, of at least 2 images")
     for name, score in value.items():
@@ -20,16 +22,19 @@ def _scores(value: Any) -> dict[str, float]:
 
 
 def _vote(item: Mapping[str, Any]) -> Vote:
-    for name in ("task_id", "annotator"):
-        if not isinstance(item.get(name), str) or not item[name].strip():
+    names = {name: id_text(item.get(name)) for name in ("task_id", "annotator")}
+    for name, text in names.items():
+        if not text:
             raise ValueError(f"{name} is {item.get(name)!r}; give a text")
     scores = _scores(item.get("scores"))
     labels = ", ".join(scores)
-    ranking = item.get("ranking")
+    given = {name: None if is_empty(item.get(name)) else item[name] for name in ("ranking", "best", "worst")}
+    ranking = json_value(given["ranking"])
     if ranking is not None and (not isinstance(ranking, list) or sorted(map(str, ranking)) != sorted(scores)):
         raise ValueError(f"ranking is {ranking!r}; give each of {labels} once, best first")
-    best = item.get("best", ranking[0] if ranking else None)
-    worst = item.get("worst", ranking[-1] if ranking else None)
+    best, worst = given["best"], given["worst"]
+    if ranking:
+        best, worst = best or ranking[0], worst or ranking[-1]
     if not isinstance(best, str) or best not in scores:
         raise ValueError(f"best is {best!r}; use one of {labels}")
     if worst is not None and (not isinstance(worst, str) or worst not in scores or worst == best):
@@ -39,7 +44,7 @@ def _vote(item: Mapping[str, Any]) -> Vote:
     if ranking is not None and (ranking[0] != best or ranking[-1] != worst):
         raise ValueError(f"ranking {ranking!r} does not begin with best {best!r} and end with worst {worst!r}")
     return Vote(
-        item["task_id"], item["annotator"], scores, best, worst, None if ranking is None else tuple(map(str, ranking))
+        names["task_id"], names["annotator"], scores, best, worst, None if ranking is None else tuple(map(str, ranking))
     )
 
 

@@ -234,7 +234,8 @@ def test_score_errors_list_every_id(data: Path, tmp_path: Path, error_of: Callab
     [
         ("", " holds no predictions. Write one JSON object a line."),
         ("{", ", line 1: not JSON ("),
-        ("[]", ", line 1: no fields id and response. Write one such JSON object a line, or give a samples file."),
+        ("[]", " holds no predictions. Write one JSON object a line."),
+        ("[3]", ", line 1: no fields id and response. Write one such JSON object a line, or give a samples file."),
         ('{"id": 1.5, "response": ""}', ", line 1: id is 1.5. Give a text."),
         ('{"id": "1", "response": 3}', ", line 1: response is of type int. Give the model's text."),
         ("[" * 100_000, ", line 1: not JSON ("),

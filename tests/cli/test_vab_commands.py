@@ -192,7 +192,7 @@ def test_samples_that_contradict_the_tasks_are_listed(tmp_path: Path, error_of: 
         ({"ground_truth": {"best": "Q"}}, "ground_truth_best is 'Q'; use one of A, B"),
         ({"ground_truth": None}, "ground_truth_best is None; use one of A, B"),
         ({"n_images": 1}, "1 images; give 2 to 26"),
-        ({"n_images": "2"}, "'2' images; give 2 to 26"),
+        ({"n_images": "2.5"}, "'2.5' images; give 2 to 26"),
         ({"domain": 7}, "domain is 7; give a text"),
     ],
 )
@@ -280,7 +280,7 @@ def test_incomplete_runs_are_taken_when_asked_for(tasks: Path, tmp_path: Path) -
         ({"prompt_type": "best"}, "prompt_type is 'best'; use one of pick_best, pick_worst, pick_best_and_worst"),
         ({"trial": 3}, "trial is 3; use a number from 0 to 2"),
         ({"trial": True}, "trial is True; use a number from 0 to 2"),
-        ({"task_id": 7}, "task_id is 7; give a text"),
+        ({"task_id": [7]}, "task_id is [7]; give a text"),
         ({"prompt_type": ["x"]}, "prompt_type is ['x']; use one of pick_best, pick_worst, pick_best_and_worst"),
         ({"response": ["A"]}, "the response is of type list; give the model's text"),
     ],
@@ -441,7 +441,7 @@ def test_unsound_votes_are_all_listed(tmp_path: Path, error_of: Callable[..., st
         "  - vote 12: best is ['A']; use one of A, B, C",
     ]
     assert error_of("analyze", "votes", tmp_path / "none.jsonl") == (
-        f"lmms-aes: {tmp_path / 'none.jsonl'} is not a file. Name a .parquet, .jsonl, .json file.\n"
+        f"lmms-aes: {tmp_path / 'none.jsonl'} is not a file. Name a .parquet, .jsonl, .json, .csv, .tsv file.\n"
     )
     empty = lines(tmp_path / "e.jsonl", [])
     assert "no votes" in error_of("analyze", "votes", empty)

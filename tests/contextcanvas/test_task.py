@@ -116,8 +116,8 @@ def test_settings_come_from_the_models_block_or_the_default_block() -> None:
     [
         (
             {"image_fitt": "pad"},
-            "unknown setting image_fitt in lmms_eval_specific_kwargs: use image_fit, image_size, contact_sheet, "
-            "prompt_file, pre_prompt, post_prompt",
+            "unknown setting image_fitt in lmms_eval_specific_kwargs: use image_fit, image_size, icc, "
+            "contact_sheet, prompt_file, pre_prompt, post_prompt",
         ),
         ({"contact_sheet": "yes"}, "contact_sheet is 'yes': use true or false"),
         ({"prompt_file": 3}, "prompt_file is 3: use a text"),

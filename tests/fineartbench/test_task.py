@@ -155,7 +155,7 @@ def test_without_data_one_message_says_what_to_do(monkeypatch: pytest.MonkeyPatc
 
 
 def test_unsound_pairs_are_all_listed() -> None:
-    rows = [pair(1), pair(1), pair(2, left="m2"), pair(3, "up"), pair(4) | {"content_index": "7"}, 5]
+    rows = [pair(1), pair(1), pair(2, left="m2"), pair(3, "up"), pair(4) | {"content_index": "7a"}, 5]
     with pytest.raises(SourceError) as error:
         judgements_of(rows, "x.json")
     assert str(error.value).splitlines() == [
@@ -163,7 +163,7 @@ def test_unsound_pairs_are_all_listed() -> None:
         "  - pair 2: id 1 is already that of another pair",
         "  - pair 3: m2 is set against itself; give two methods",
         '  - pair 4: winner is \'up\'; use "left", "right", null (skipped) or "" (none)',
-        "  - pair 5: content_index is '7'; give a number",
+        "  - pair 5: content_index is '7a'; give a number",
         "  - pair 6: int in place of an object",
     ]
 

@@ -58,7 +58,7 @@ def test_an_entry_holds_what_it_should(built: Path, run_folder: Path) -> None:
         "do_sample": False,
         "until": [],
     }
-    assert task["images"] == {"image_fit": "pad", "image_size": 448, "contact_sheet": False}
+    assert task["images"] == {"image_fit": "pad", "image_size": 448, "icc": "ignore", "contact_sheet": False}
     accuracy = task["metrics"]["accuracy"]
     assert accuracy["value"] == accuracy["numerator"] / accuracy["denominator"]
     assert accuracy["low"] < accuracy["value"] < accuracy["high"]

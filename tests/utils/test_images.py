@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import struct
 import zlib
 from concurrent.futures import ThreadPoolExecutor
@@ -145,7 +146,7 @@ def test_the_processs_own_setting_is_put_back_also_by_threads(monkeypatch: pytes
 
 def test_not_an_image_and_no_file(tmp_path: Path) -> None:
     (tmp_path / "a.png").write_text("<html>")
-    with pytest.raises(ImageError, match=r"a\.png: not an image that can be read\. Replace the file\.$"):
+    with pytest.raises(ImageError, match=r"a\.png: not an image that can be read: it is an HTML page"):
         load_image(tmp_path / "a.png")
     with pytest.raises(ImageError) as error:
         load_image(tmp_path / "b.png", "b.png")
@@ -246,3 +247,58 @@ def test_contact_sheet_wants_one_label_each() -> None:
     with pytest.raises(ValueError) as error:
         contact_sheet([Image.new("RGB", (1, 1))], [])
     assert str(error.value) == "1 images and 0 labels: give at least one image, and one label each"
+
+
+# -- Texts in PNG, files that are none ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("zipped", [True, False])
+@pytest.mark.parametrize("size", [2_000_000, 80_000_000])
+def test_png_with_much_text_is_read(zipped: bool, size: int) -> None:
+    from PIL import PngImagePlugin
+
+    before = (PngImagePlugin.MAX_TEXT_CHUNK, PngImagePlugin.MAX_TEXT_MEMORY)
+    info = PngImagePlugin.PngInfo()
+    info.add_text("workflow", "y" * size, zip=zipped)
+    assert load_image(encoded(Image.new("RGB", (4, 4), RED), pnginfo=info)).getpixel((0, 0)) == RED
+    assert before == (PngImagePlugin.MAX_TEXT_CHUNK, PngImagePlugin.MAX_TEXT_MEMORY)
+
+
+def test_text_beyond_the_limit_is_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    from PIL import PngImagePlugin
+
+    from lmms_aes_tasks.utils import images
+
+    info = PngImagePlugin.PngInfo()
+    info.add_text("workflow", "y" * 3_000_000, zip=True)
+    content = encoded(Image.new("RGB", (4, 4)), pnginfo=info)
+    monkeypatch.setattr(images, "MAX_FILE_BYTES", 2_000_000)
+    with pytest.raises(
+        ImageError, match=r"^x: does not decode \(Decompressed data too large.*\)\. Replace the file\.$"
+    ):
+        load_image(content, "x")
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        (b"", "an empty file"),
+        (b"\0\0\0\x18ftypheic\0\0\0\0mif1heic", "HEIC, which Pillow reads with pillow-heif alone"),
+        (b"\0\0\0\x18ftypmif1\0\0\0\0", "HEIF, which Pillow reads with pillow-heif alone"),
+        (b"\0\0\0\x18ftypisom\0\0\0\0", "a film or another ISO container"),
+        (b'<svg xmlns="http://www.w3.org/2000/svg"/>', "SVG, a drawing in text"),
+        (b'\xef\xbb\xbf<?xml version="1.0"?>\n<!-- drawn -->\n<svg:svg/>', "XML, as servers send"),
+        (b'<?xml version="1.0"?>\n<!DOCTYPE svg PUBLIC "x" "y">\n<svg/>', "SVG, a drawing in text"),
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n", "a Git LFS pointer"),
+        (b"  <!DOCTYPE html>\n<html>", "an HTML page"),
+        (b'<?xml version="1.0"?><Error><Code>AccessDenied</Code></Error>', "XML, as servers send for an error"),
+        (b"%PDF-1.7\n", "a PDF document"),
+        (b"PK\x03\x04", "a ZIP archive"),
+        (b"\xff\x0a\0\0", "JPEG XL"),
+    ],
+)
+def test_files_that_are_no_images_are_named_by_their_first_bytes(content: bytes, what: str, tmp_path: Path) -> None:
+    (tmp_path / "x.png").write_bytes(content)
+    for source in (content, tmp_path / "x.png"):
+        with pytest.raises(ImageError, match=re.escape(f"x: not an image that can be read: it is {what}")):
+            load_image(source, "x")

@@ -256,7 +256,7 @@ def test_every_unsound_rating_is_listed_at_once(tmp_path: Path) -> None:
             record("a", "m", "e1", 1, 0, 1, 1),
             record("", True, "e1", 2, 0, 1, None),
             record("b", "m", "e1", 1, 0, 1),
-            record("b", "m", "e1", "1", float("nan"), [1], 0),
+            record("b", "m", "e1", "1.5", float("nan"), [1], 0),
         ],
     )
     with pytest.raises(SourceError) as error:
@@ -268,7 +268,7 @@ def test_every_unsound_rating_is_listed_at_once(tmp_path: Path) -> None:
         "  - rating 3: id is ''; give a text; model is True; give a text; visual_grounding is 2; use 0 or 1; "
         "analytical_usefulness is None; use 0 or 1",
         "  - rating 4: analytical_usefulness is None; use 0 or 1",
-        "  - rating 5: visual_grounding is '1'; use 0 or 1; aesthetic_specificity is nan; use 0 or 1; "
+        "  - rating 5: visual_grounding is '1.5'; use 0 or 1; aesthetic_specificity is nan; use 0 or 1; "
         "criterion_appropriateness is [1]; use 0 or 1",
     ]
 
