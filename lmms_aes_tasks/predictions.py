@@ -12,12 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lmms_aes_tasks.utils.errors import AesError
+
 MAX_LINE_BYTES = 32 * 1024 * 1024
 """Longest line read; a reply of a million words is still shorter."""
 _LISTED = 50
 
 
-class PredictionError(Exception):
+class PredictionError(AesError):
     """A predictions file that cannot be scored; the message lists every case and says what to do."""
 
 

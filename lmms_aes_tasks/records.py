@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lmms_aes_tasks.utils.errors import AesError
 from lmms_aes_tasks.utils.images import ImageError, load_image
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ _CANONICAL_KEY = b"lmms_aes_tasks.canonical"
 """Key in the file's metadata that says our importer wrote it, for which schema."""
 
 
-class SourceError(Exception):
+class SourceError(AesError):
     """Data that is missing or cannot be used; the message lists every problem and says what to do."""
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from lmms_aes_tasks.utils.errors import AesError
 
-class LeaderboardError(Exception):
+
+class LeaderboardError(AesError):
     """Anything of the leaderboard that cannot be done as it was asked."""
 
 

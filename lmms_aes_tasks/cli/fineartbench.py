@@ -26,7 +26,8 @@ def check_files(card: SourceCard, data: Path | None, as_json: bool) -> None:
     from lmms_aes_tasks.cli.tables import console, table
     from lmms_aes_tasks.fineartbench.files import Mode, image_problems, join_pairs, root_folder
     from lmms_aes_tasks.fineartbench.task import count_files
-    from lmms_aes_tasks.records import SourceError, bulleted
+    from lmms_aes_tasks.records import SourceError
+    from lmms_aes_tasks.utils.errors import bulleted
 
     root = data or root_folder(card)
     joined = {mode: join_pairs(root, mode) for mode in get_args(Mode)}

@@ -140,7 +140,7 @@ def _datasets(given: list[str]) -> dict[str, str]:
 
 def _write(export: Export, output: Path) -> list[Path]:
     """One file, or a folder of several."""
-    from lmms_aes_tasks.records import atomic_path
+    from lmms_aes_tasks.outputs import atomic_path
 
     documents = export.documents
     single = len(documents) == 1 and not output.is_dir()

@@ -23,9 +23,10 @@ from typing import Any, Literal, get_args
 
 from lmms_aes_tasks.critiquecanvas.items import critique_text
 from lmms_aes_tasks.predictions import PredictionError
-from lmms_aes_tasks.records import IMAGES_COLUMN, bulleted
+from lmms_aes_tasks.records import IMAGES_COLUMN
 from lmms_aes_tasks.settings import PROMPTS
 from lmms_aes_tasks.utils.answers import strip_reasoning
+from lmms_aes_tasks.utils.errors import bulleted
 from lmms_aes_tasks.utils.images import Fit, fit_image, load_image
 from lmms_aes_tasks.utils.prompts import Prompt, read_prompt
 from lmms_aes_tasks.utils.ratings import CRITERIA, OVERALL, SCALE

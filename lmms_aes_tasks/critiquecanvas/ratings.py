@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from lmms_aes_tasks.records import SourceError, bulleted, read_records
+from lmms_aes_tasks.records import SourceError, read_records
+from lmms_aes_tasks.utils.errors import problem_text
 from lmms_aes_tasks.utils.ratings import CRITERIA, Rating
 
 NAMES = ("id", "model", "evaluator")
@@ -91,5 +92,5 @@ def read_ratings(path: Path) -> list[Rating]:
     if not ratings and not problems:
         problems.append("no ratings")
     if problems:
-        raise SourceError(f"{path}: {len(problems)} problem(s).\n{bulleted(problems)}")
+        raise SourceError(problem_text(path, problems))
     return ratings

@@ -16,9 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from lmms_aes_tasks.records import SourceError, bulleted
+from lmms_aes_tasks.records import SourceError
 from lmms_aes_tasks.sources import DATA_ENV, SourceCard, access_remedy, cache_root, data_root, is_first_rank
 from lmms_aes_tasks.utils.alignment import Judgement
+from lmms_aes_tasks.utils.errors import bulleted, problem_text
 from lmms_aes_tasks.utils.images import ImageError, load_image
 
 Mode = Literal["global", "instance"]
@@ -118,7 +119,7 @@ def judgements_of(rows: Any, name: str, judged: bool = True) -> list[Judgement]:
         except ValueError as error:
             problems.append(f"pair {number}: {error}")
     if problems:
-        raise SourceError(f"{name}: {len(problems)} problem(s):\n{bulleted(problems)}")
+        raise SourceError(problem_text(name, problems, ":"))
     return found
 
 

@@ -47,7 +47,7 @@ from lmms_aes_tasks.leaderboard.runs import (
 from lmms_aes_tasks.leaderboard.safe_reading import MAX_JSON_BYTES, is_plain, looks_local, printable
 from lmms_aes_tasks.leaderboard.tasks import expected_items
 from lmms_aes_tasks.predictions import Prediction, PredictionError, check_ids, read_predictions
-from lmms_aes_tasks.records import bulleted
+from lmms_aes_tasks.utils.errors import bulleted
 from lmms_aes_tasks.utils.unicode_text import well_formed
 
 TOLERANCE = 1e-9

@@ -41,7 +41,7 @@ from lmms_aes_tasks.leaderboard.page_text import (
     shown,
     split_name,
 )
-from lmms_aes_tasks.records import bulleted
+from lmms_aes_tasks.utils.errors import bulleted
 
 TITLE = "Visual aesthetics leaderboard"
 MARKER = ".lmms-aes-page.json"

@@ -20,7 +20,8 @@ from typing import Any
 from lmms_aes_tasks.board.schema import Versions, is_day
 from lmms_aes_tasks.leaderboard.safe_reading import looks_local
 from lmms_aes_tasks.leaderboard.tasks import Task, known_tasks
-from lmms_aes_tasks.records import SourceError, bulleted
+from lmms_aes_tasks.records import SourceError
+from lmms_aes_tasks.utils.errors import problem_text
 
 _MAX_RESULTS_BYTES = 256 * 1024 * 1024
 
@@ -153,7 +154,7 @@ def find_task_runs(places: Sequence[Path], only: Sequence[str] = ()) -> list[Tas
         if len({key(run) for run in runs}) > 1:
             problems.append(f"runs with different {what}: an entry is of one model. Name its runs alone")
     if problems:
-        raise SourceError(f"{names}: {len(problems)} problem(s):\n{bulleted(problems)}")
+        raise SourceError(problem_text(names, problems, ":"))
     return [own[0] for _, own in sorted(by_task.items())]
 
 

@@ -45,7 +45,8 @@ from lmms_aes_tasks.leaderboard.safe_reading import (
     printable,
 )
 from lmms_aes_tasks.leaderboard.tasks import Task, expected_items, known_tasks
-from lmms_aes_tasks.records import SourceError, atomic_path
+from lmms_aes_tasks.outputs import atomic_path
+from lmms_aes_tasks.records import SourceError
 from lmms_aes_tasks.settings import PROMPTS
 from lmms_aes_tasks.sources import read_card
 from lmms_aes_tasks.utils.prompts import read_prompt

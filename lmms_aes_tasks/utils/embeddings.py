@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from lmms_aes_tasks.utils.errors import AesError
 from lmms_aes_tasks.utils.vector_store import Array, VectorStore, content_key
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ _GROUP = 256
 """Items whose values are kept at once: what an interruption can lose."""
 
 
-class EncoderError(Exception):
+class EncoderError(AesError):
     """An encoder that cannot be had or used; the message says which, why, and what to do."""
 
 

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
+from lmms_aes_tasks.utils.errors import AesError
+
 if TYPE_CHECKING:
     from PIL import Image
 
@@ -29,7 +31,7 @@ _MAX_ASPECT = 100
 """With `none`: image processors refuse narrower images (Qwen-VL at 200:1), so a canvas is put around them."""
 
 
-class ImageError(ValueError):
+class ImageError(AesError, ValueError):
     """An image that cannot be used; the message names it, says why, and what to do."""
 
 

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lmms_aes_tasks.utils.errors import AesError
+
 # fmt: off
 _LEXICOGRAPHER_FILES = (
     ("adj", ("all", "pert")),
@@ -34,7 +36,7 @@ _CACHED_WORDS = 200_000
 """Words whose synonyms are kept: more than WordNet has single words."""
 
 
-class WordNetError(Exception):
+class WordNetError(AesError):
     """WordNet is missing or incomplete; the message names the package and the command."""
 
 

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from lmms_aes_tasks.predictions import PredictionError
-from lmms_aes_tasks.records import RECORD_SUFFIXES, SourceError, bulleted, read_labels, read_records, records_file
+from lmms_aes_tasks.records import RECORD_SUFFIXES, SourceError, read_labels, read_records, records_file
+from lmms_aes_tasks.utils.errors import problem_text
 from lmms_aes_tasks.utils.permutations import TRIALS, trial_permutations
 from lmms_aes_tasks.utils.selection import QUESTIONS, Trial
 from lmms_aes_tasks.vab.task import (
@@ -58,7 +59,7 @@ class _Problems(list[str]):
 
     def raise_all(self, where: str) -> None:
         if self:
-            raise PredictionError(f"{where}: {len(self)} problem(s).\n{bulleted(self)}")
+            raise PredictionError(problem_text(where, self))
 
 
 # -- Tasks ------------------------------------------------------------------------------------------------------------
