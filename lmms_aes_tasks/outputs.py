@@ -25,6 +25,8 @@ class OutputError(AesError, OSError):
 
 def reason_of(error: OSError) -> str:
     """The system's reason in one line, without number and file name."""
+    if isinstance(error, FileExistsError):  # "File exists" would puzzle: it comes of a folder that cannot be made
+        return "a file stands where a folder is needed"
     lines = (error.strerror or str(error) or type(error).__name__).splitlines()
     return lines[0].rstrip(".") if lines else type(error).__name__
 

@@ -17,7 +17,15 @@ from pathlib import Path
 from typing import Any, Literal
 
 from lmms_aes_tasks.records import SourceError
-from lmms_aes_tasks.sources import DATA_ENV, SourceCard, access_remedy, cache_root, data_root, is_first_rank
+from lmms_aes_tasks.sources import (
+    DATA_ENV,
+    SourceCard,
+    access_remedy,
+    cache_root,
+    cache_writing,
+    data_root,
+    is_first_rank,
+)
 from lmms_aes_tasks.utils.alignment import Judgement
 from lmms_aes_tasks.utils.errors import bulleted, problem_text
 from lmms_aes_tasks.utils.images import ImageError, load_image
@@ -282,14 +290,15 @@ def verify_images(name: str, pairs: Sequence[PairFiles]) -> None:
         status = path.stat()
         digest.update(f"{path}\0{status.st_size}\0{status.st_mtime_ns}\n".encode())
     done = cache_root() / name / f"decoded-{digest.hexdigest()[:16]}"
-    done.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(done.with_suffix(".lock")):
-        if done.is_file():
-            return
-        problems = image_problems(pairs, progress=is_first_rank())
-        if problems:
-            raise SourceError(f"{len(problems)} image(s) do not decode:\n{bulleted(problems)}")
-        done.touch()
+    with cache_writing():
+        done.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(done.with_suffix(".lock")):
+            if done.is_file():
+                return
+            problems = image_problems(pairs, progress=is_first_rank())
+            if problems:
+                raise SourceError(f"{len(problems)} image(s) do not decode:\n{bulleted(problems)}")
+            done.touch()
 
 
 def missing_by_method(pairs: Sequence[PairFiles]) -> dict[str, int]:
