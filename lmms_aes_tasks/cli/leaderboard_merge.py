@@ -210,9 +210,12 @@ def review(
     resamples: Annotated[int, typer.Option(min=100, max=1_000_000, help="Bootstrap resamples.")] = 2_000,
 ) -> None:
     """Print Markdown that sets each changed entry beside the best one of each of its tasks."""
+    from lmms_aes_tasks.board.errors import LeaderboardError
     from lmms_aes_tasks.leaderboard.review import changed_entries
     from lmms_aes_tasks.leaderboard.review import review as written
 
+    if not head.is_dir():
+        raise LeaderboardError(f"{head} is not a folder. Name the submissions as they would become.")
     typer.echo(written(base, head, changed_entries(_paths_of(paths), head), resamples), nl=False)
 
 

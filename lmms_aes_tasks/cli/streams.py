@@ -41,7 +41,7 @@ def _replace(error: UnicodeError) -> tuple[str | bytes, int]:
 def prepare() -> None:
     """Make standard output take every text, whatever its encoding; a closed one becomes the null device.
 
-    Standard error does so by itself: Python escapes there what the encoding lacks.
+    Standard error escapes what its encoding lacks, as it does in Python by itself.
     """
     codecs.register_error(ERRORS, _replace)
     if sys.stdout is None:  # closed by `>&-`
@@ -50,6 +50,8 @@ def prepare() -> None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors=ERRORS)
+    if isinstance(sys.stderr, io.TextIOWrapper):
+        sys.stderr.reconfigure(errors="backslashreplace")
 
 
 def leave_quietly(code: int) -> NoReturn:

@@ -124,8 +124,9 @@ def find_task_runs(places: Sequence[Path], only: Sequence[str] = ()) -> list[Tas
         raise SourceError(f"no task {', '.join(unknown)}: use {', '.join(known_tasks())}")
     files: dict[Path, Path] = {}
     for place in places:
-        if not place.exists():
-            raise SourceError(f"{place} does not exist. Name an output folder of lmms-eval, or a results file in it.")
+        if not place.is_dir() and not place.is_file():
+            what = "is neither a file nor a folder" if place.exists() else "does not exist"
+            raise SourceError(f"{place} {what}. Name an output folder of lmms-eval, or a results file in it.")
         for path in sorted(place.rglob("*_results.json")) if place.is_dir() else [place]:
             files.setdefault(path.resolve(), path)
     runs = [run for path in files.values() for run in _task_runs(path) if not only or run.task.name in only]
