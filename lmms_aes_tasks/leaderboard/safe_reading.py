@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import IO, Any, NoReturn
 
 from lmms_aes_tasks.board.errors import CorruptError, EntryError
+from lmms_aes_tasks.utils.key_shapes import KEY_SHAPES
 
 MAX_JSON_BYTES = 8 * 1024 * 1024
 """`entry.json` of every task of ours is well below one megabyte."""
@@ -54,8 +55,8 @@ def printable(text: object, limit: int = 200) -> str:
 
 
 _SECRET = re.compile(
-    r"sk-[A-Za-z0-9_\-]{8,}|hf_[A-Za-z0-9]{8,}|gh[pousr]_[A-Za-z0-9]{16,}|AKIA[0-9A-Z]{12,}|xox[abp]-|eyJ[A-Za-z0-9_\-]{16,}"
-    r"|Bearer\s|(?:^|[\s\"'=:])(?:/(?:home|root|Users|mnt|tmp|data|work|scratch|var|opt|srv|private)/|[A-Za-z]:\\|~/)",
+    rf"{KEY_SHAPES}"
+    r"|\bBearer\s|(?:^|[\s\"'=:])(?:/(?:home|root|Users|mnt|tmp|data|work|scratch|var|opt|srv|private)/|[A-Za-z]:\\|~/)",
 )
 
 
