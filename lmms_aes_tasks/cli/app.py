@@ -62,19 +62,30 @@ def run() -> None:
     try:
         app()
     except AesError as error:
-        typer.echo(f"lmms-aes: {error}", err=True)
-        sys.exit(2)
+        _end(str(error))
     except SystemExit as end:  # as every command ends
         # typer and rich make exit code 1 of a closed pipe
-        closed = isinstance(end.__context__, BrokenPipeError)
-        failure = None if closed else streams.output_error()
-        if closed or isinstance(failure, BrokenPipeError):
-            streams.leave_quietly(0)
+        closed = streams.code_of_closed_pipe(end)
+        if closed is not None:
+            streams.leave_quietly(closed)
+        failure = streams.output_error()
         if failure is not None:
             _fail(failure)
         raise
     except OSError as error:
         _fail(error)
+
+
+def _end(message: str) -> NoReturn:
+    """End with a message and exit code 2, which stays when nobody reads the message."""
+    from lmms_aes_tasks.cli import streams
+
+    try:
+        typer.echo(f"lmms-aes: {message}", err=True)
+        sys.stdout.flush()
+    except OSError:
+        streams.leave_quietly(2)
+    sys.exit(2)
 
 
 def _fail(error: OSError) -> NoReturn:
@@ -86,11 +97,8 @@ def _fail(error: OSError) -> NoReturn:
         streams.leave_quietly(0)
     names = [os.fsdecode(name) for name in (error.filename, error.filename2) if isinstance(name, (str, bytes))]
     if not names:  # what writes a file of ours names it (outputs.py)
-        typer.echo(f"lmms-aes: standard output cannot be written ({reason_of(error)}). Write it elsewhere.", err=True)
-        streams.leave_quietly(2)
-    typer.echo(
-        f"lmms-aes: {' and '.join(names)}: {reason_of(error)}. "
-        "Name another file or folder, or see to its permissions and its disk.",
-        err=True,
+        _end(f"standard output cannot be written ({reason_of(error)}). Write it elsewhere.")
+    _end(
+        f"{' and '.join(names)}: {reason_of(error)}. "
+        "Name another file or folder, or see to its permissions and its disk."
     )
-    sys.exit(2)

@@ -265,10 +265,12 @@ def critiquecanvas(
     """
     from lmms_aes_tasks.cli.plots import check_plot_name, draw_critiques
     from lmms_aes_tasks.critiquecanvas.scoring import computed, paired_difference, score_model
+    from lmms_aes_tasks.outputs import refuse_input
     from lmms_aes_tasks.predictions import PredictionError, read_predictions
 
     chosen = _chosen(metrics)
     check_plot_name(plot)
+    refuse_input(per_item, predictions, compare, data)
     scored: list[Scored] = []
     references_from = ""
     for path in [predictions, *([compare] if compare else [])]:

@@ -167,9 +167,11 @@ def export(
     """
     from lmms_aes_tasks.board.errors import LeaderboardError
     from lmms_aes_tasks.leaderboard.exports import FORMATS
+    from lmms_aes_tasks.outputs import refuse_input
 
     if form not in FORMATS:
         raise LeaderboardError(f"--format is {form!r}: use one of {', '.join(FORMATS)}")
+    refuse_input(output, board_or_entry)
     made = FORMATS[form](_source(board_or_entry, _datasets(dataset or []), source_url))
     for target in _write(made, output):
         typer.echo(f"wrote {target}")

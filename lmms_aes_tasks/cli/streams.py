@@ -56,10 +56,24 @@ def prepare() -> None:
 
 def leave_quietly(code: int) -> NoReturn:
     """End with a code although standard output no longer takes anything, which Python would report when it ends."""
-    with suppress(OSError, ValueError, AttributeError):
+    with suppress(OSError):
         null = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(null, sys.__stdout__.fileno())  # type: ignore[union-attr]
+        for stream in (sys.__stdout__, sys.__stderr__):
+            with suppress(OSError, ValueError, AttributeError):
+                os.dup2(null, stream.fileno())  # type: ignore[union-attr]
     sys.exit(code)
+
+
+def code_of_closed_pipe(end: BaseException) -> int | None:
+    """The exit code when a command ended because nobody reads any more: 0, or that of the usage error it was telling.
+
+    None when it ended for another reason.
+    """
+    error = end.__context__
+    if not isinstance(error, BrokenPipeError):
+        return None
+    told = getattr(error.__context__, "exit_code", 0)
+    return told if isinstance(told, int) else 0
 
 
 def output_error() -> OSError | None:

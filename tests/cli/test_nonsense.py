@@ -13,51 +13,51 @@ import typer
 
 from lmms_aes_tasks.cli.app import app, run
 
-# A way to call each command, with {} where nonsense goes; one call for every argument that names a file or a folder.
+# A way to call each command, with <> where nonsense goes; one call for every argument that names a file or a folder.
 CALLS = {
     "doctor": [],
     "tasks-path": [],
     "parse": [],  # standard input, see below
-    "runs": ["{}"],
+    "runs": ["<>"],
     "tiny-model": [],  # writes a folder: test_outputs
-    "data import": ["contextcanvas {} --to {tmp}/new", "vab {} --to {tmp}/new", "critiquecanvas {} --to {tmp}/new"],
-    "data check": [f"{name} --data {{}}" for name in ("contextcanvas", "critiquecanvas", "vab", "fineartbench")],
-    "data fetch": ["wordnet --from {} --to {tmp}/new"],
+    "data import": ["contextcanvas <> --to <tmp>/new", "vab <> --to <tmp>/new", "critiquecanvas <> --to <tmp>/new"],
+    "data check": [f"{name} --data <>" for name in ("contextcanvas", "critiquecanvas", "vab", "fineartbench")],
+    "data fetch": ["wordnet --from <> --to <tmp>/new"],
     "data list": [],
-    "score contextcanvas": ["{}", "{sound} --data {}"],
-    "score critiquecanvas": ["{}", "{sound} --data {} --metrics style", "{sound} --compare {} --metrics style"],
-    "score vab": ["{}", "{sound} --tasks {}", "{sound} --data {}", "{sound} --compare {}"],
+    "score contextcanvas": ["<>", "<sound> --data <>"],
+    "score critiquecanvas": ["<>", "<sound> --data <> --metrics style", "<sound> --compare <> --metrics style"],
+    "score vab": ["<>", "<sound> --tasks <>", "<sound> --data <>", "<sound> --compare <>"],
     "score fineartbench": [
-        "--mode global --human {} --predictions {sound}",
-        "--mode instance --human {human} --predictions {}",
+        "--mode global --human <> --predictions <sound>",
+        "--mode instance --human <human> --predictions <>",
     ],
-    "analyze votes": ["{}"],
+    "analyze votes": ["<>"],
     "analyze consensus": [],
-    "analyze subjectivity": ["{}"],
-    "analyze hallucination": ["{}"],
-    "analyze ratings": ["{}", "{ratings} --judge {}"],
+    "analyze subjectivity": ["<>"],
+    "analyze hallucination": ["<>"],
+    "analyze ratings": ["<>", "<ratings> --judge <>"],
     "judge critiques": [
-        "--model a={} --model b={sound} --judge j --out {tmp}/out.jsonl --benchmark critiquecanvas_demo",
-        "--model a={sound} --model b={sound} --judge j --out {tmp}/out.jsonl --data {}",
-        "--model a={sound} --model b={sound} --judge j --out {tmp}/out.jsonl --prompt-file {}",
+        "--model a=<> --model b=<sound> --judge j --out <tmp>/out.jsonl --benchmark critiquecanvas_demo",
+        "--model a=<sound> --model b=<sound> --judge j --out <tmp>/out.jsonl --data <>",
+        "--model a=<sound> --model b=<sound> --judge j --out <tmp>/out.jsonl --prompt-file <>",
     ],
-    "leaderboard build": ["{} --out {tmp}/entry --model-id a/b"],
-    "leaderboard verify": ["{}"],
+    "leaderboard build": ["<> --out <tmp>/entry --model-id a/b"],
+    "leaderboard verify": ["<>"],
     "leaderboard schema": [],
-    "leaderboard merge": ["{} --output {tmp}/board.json"],
-    "leaderboard compare": ["{} {}"],
-    "leaderboard export": ["{} --output {tmp}/out --format csv"],
-    "leaderboard changed": ["{}", "{} --head {}"],
-    "leaderboard review": ["{} {tmp} {paths}", "{tmp} {} {paths}", "{tmp} {tmp} {}"],
-    "leaderboard page": ["{} --out {tmp}/site"],
+    "leaderboard merge": ["<> --output <tmp>/board.json"],
+    "leaderboard compare": ["<> <>"],
+    "leaderboard export": ["<> --output <tmp>/out --format csv"],
+    "leaderboard changed": ["<>", "<> --head <>"],
+    "leaderboard review": ["<> <tmp> <paths>", "<tmp> <> <paths>", "<tmp> <tmp> <>"],
+    "leaderboard page": ["<> --out <tmp>/site"],
 }
 # Nonsense that is sense there: no entries, no changed paths below the submissions, and a reply without a word.
-PATHS = ("leaderboard changed {}", "leaderboard changed {} --head {}", "leaderboard review {tmp} {tmp} {}")
+PATHS = ("leaderboard changed <>", "leaderboard changed <> --head <>", "leaderboard review <tmp> <tmp> <>")
 SENSE = {
-    "leaderboard merge {} --output {tmp}/board.json": {"folder"},
-    "leaderboard review {} {tmp} {paths}": {"folder"},
-    "leaderboard review {tmp} {} {paths}": {"folder"},
-    "analyze subjectivity {}": {"surrogate"},
+    "leaderboard merge <> --output <tmp>/board.json": {"folder"},
+    "leaderboard review <> <tmp> <paths>": {"folder"},
+    "leaderboard review <tmp> <> <paths>": {"folder"},
+    "analyze subjectivity <>": {"surrogate"},
 }
 CONTENTS = {
     "empty": b"",
@@ -147,8 +147,8 @@ def test_nonsense_ends_in_one_message(
     paths = inner / "paths"
     paths.write_text("")
     (empty := tmp_path / "empty").mkdir()
-    named = {"{tmp}": str(empty), "{sound}": str(sound), "{ratings}": str(ratings), "{human}": str(human)}
-    named |= {"{paths}": str(paths), "{}": str(made(tmp_path, kind))}
+    named = {"<tmp>": str(empty), "<sound>": str(sound), "<ratings>": str(ratings), "<human>": str(human)}
+    named |= {"<paths>": str(paths), "<>": str(made(tmp_path, kind))}
     arguments = []
     for word in call.split():
         for key, value in named.items():
