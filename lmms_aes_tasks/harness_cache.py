@@ -12,6 +12,7 @@ import hashlib
 import json
 import os
 import sqlite3
+import stat
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
@@ -41,7 +42,8 @@ def _cell(value: Any) -> Any:
     if isinstance(value, str) and Path(value[:4096]).is_absolute():
         with suppress(OSError, ValueError):
             status = os.stat(value)  # noqa: PTH116 - an os.PathLike would be made for each of 15,000 cells
-            return [Path(value).name, status.st_size, status.st_mtime_ns]
+            if stat.S_ISREG(status.st_mode):
+                return [Path(value).name, status.st_size, status.st_mtime_ns]
     return value
 
 
