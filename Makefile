@@ -12,6 +12,11 @@ DEBIAN := wordnet-base wordnet-sense-index
 
 DEMO_TASKS := contextcanvas_demo,critiquecanvas_demo,vab_demo
 
+# What `make demo` makes in $(OUT). Only this is removed again, and only where the mark says that it was made here.
+DEMO_MARK := .lmms-aes-demo
+DEMO_PARTS := tiny-qwen3-vl runs submissions board.json leaderboard
+REMOVE_DEMO = if [ -e "$(OUT)/$(DEMO_MARK)" ]; then cd "$(OUT)" && rm -rf $(DEMO_PARTS) $(DEMO_MARK); fi
+
 SUBMISSIONS := $(OUT)/submissions
 DEMO_MODELS := random-baseline oracle-80-baseline tiny-qwen3-vl
 # any of these serves the page's tests
@@ -52,7 +57,10 @@ $(WORDNET): $(STAMP)
 # left out: their encoders would be a gigabyte to download.
 demo: export LMMS_AES_EMBEDDINGS := off
 demo: setup
-	rm -rf "$(OUT)"
+	@if [ -e "$(OUT)" ] && [ ! -e "$(OUT)/$(DEMO_MARK)" ] && { [ ! -d "$(OUT)" ] || [ -n "$$(ls -A "$(OUT)")" ]; }; then \
+	  echo "$(OUT) holds what make demo did not make, and stays as it is: make demo OUT=another-folder"; exit 2; fi
+	@$(REMOVE_DEMO)
+	@mkdir -p "$(OUT)" && touch "$(OUT)/$(DEMO_MARK)"
 	$(BIN)/lmms-aes tiny-model "$(OUT)/tiny-qwen3-vl"
 	$(BIN)/lmms-eval --model aes_baseline --model_args strategy=random,seed=0 \
 	  --tasks $(DEMO_TASKS) --output_path "$(OUT)/runs/random-baseline" --log_samples
@@ -100,4 +108,7 @@ python-checks: demo
 	$(BIN)/python -m pytest -m "not gpu and not harness" $(JOBS) $(PYTEST_ARGS)
 
 clean:
-	rm -rf $(VENV) .venv-* $(OUT) $(OUT)-*
+	@for other in .venv-*; do if [ -e "$$other/pyvenv.cfg" ]; then rm -rf "$$other"; fi; done
+	@if [ -e "$(VENV)/pyvenv.cfg" ]; then rm -rf "$(VENV)"; fi
+	@$(REMOVE_DEMO)
+	@if [ -d "$(OUT)" ]; then rmdir "$(OUT)" 2>/dev/null || echo "$(OUT) holds what make demo did not make, and stays"; fi

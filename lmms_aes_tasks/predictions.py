@@ -15,6 +15,7 @@ from typing import Any
 
 from lmms_aes_tasks.records import SourceError, kind_of, read_records
 from lmms_aes_tasks.utils.cells import id_text, is_empty, is_nothing, whole_number
+from lmms_aes_tasks.utils.errors import AesError
 from lmms_aes_tasks.utils.file_kinds import described
 
 MAX_LINE_BYTES = 32 * 1024 * 1024
@@ -33,7 +34,7 @@ _INSTEAD = (
 )
 
 
-class PredictionError(Exception):
+class PredictionError(AesError):
     """A predictions file that cannot be scored; the message lists every case and says what to do."""
 
 

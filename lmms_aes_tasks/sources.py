@@ -7,11 +7,13 @@ import hashlib
 import importlib
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lmms_aes_tasks.outputs import reason_of, writing
 from lmms_aes_tasks.records import (
     RECORD_SUFFIXES,
     RecordSchema,
@@ -26,6 +28,7 @@ from lmms_aes_tasks.records import (
     visible_files,
 )
 from lmms_aes_tasks.task_folders import task_folders
+from lmms_aes_tasks.utils.errors import AesError
 
 if TYPE_CHECKING:
     import datasets
@@ -127,6 +130,11 @@ def cache_root() -> Path:
     return Path(platformdirs.user_cache_dir("lmms-aes-tasks"))
 
 
+def cache_writing() -> AbstractContextManager[None]:
+    """Around what writes into the cache: an `OutputError` that says which folder it is and how to name another."""
+    return writing(cache_root(), f"Set {CACHE_ENV} to a folder that can be written, with room for the data.")
+
+
 def nltk_folder() -> Path:
     """Where `lmms-aes data fetch wordnet` puts the corpus."""
     return cache_root() / "nltk_data"
@@ -157,10 +165,11 @@ def _cached(card: SourceCard, state: str, make: Callable[[Path], object]) -> Pat
     from filelock import FileLock
 
     target = _cache_path(card, state)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(target.with_suffix(".lock")):
-        if not target.is_file():
-            make(target)
+    with cache_writing():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(target.with_suffix(".lock")):
+            if not target.is_file():
+                make(target)
     return target
 
 
@@ -362,17 +371,36 @@ def load(card: SourceCard, data: Path | None = None) -> datasets.Dataset:
     return datasets.Dataset.from_parquet(str(path), features=features_of(schema_of(card)))
 
 
+@contextmanager
+def stopping(card: SourceCard) -> Iterator[None]:
+    """End the command with one message when a benchmark's data cannot be had or prepared.
+
+    Raises:
+        SystemExit: With the message. The harness makes documents inside a retry of five tries with waits, wraps what
+            comes out of it, prints a traceback and exits 0; a SystemExit passes through all of that and ends the
+            command with the message alone and exit code 1.
+    """
+    try:
+        yield
+    except AesError as error:
+        text = str(error)
+    except OSError as error:
+        place = "" if error.filename is None else f"{error.filename}: "
+        text = (
+            f"{card.title}: the data could not be prepared ({place}{reason_of(error)}). See to the file's permissions, "
+            f"or set {CACHE_ENV} to a folder that can be written and has room."
+        )
+    else:
+        return
+    raise SystemExit(f"\nlmms-aes-tasks: {text}" if is_first_rank() else 1)  # one message, not one per rank
+
+
 def documents(cards: datasets.Dataset) -> datasets.Dataset:
     """`process_docs` of every benchmark: the one-row data set of the card becomes the real documents.
 
     Raises:
-        SystemExit: With the message of the `SourceError`. The harness calls this inside a retry of five tries with
-            waits, wraps what comes out of it, prints a traceback and exits 0; a SystemExit passes through all of that
-            and ends the command with the message alone and exit code 1.
+        SystemExit: The data is not to be had, or cannot be prepared; see `stopping`.
     """
     card = _card(cards[0])
-    try:
+    with stopping(card):
         return load(card)
-    except SourceError as error:
-        # one message, not one per rank
-        raise SystemExit(f"\nlmms-aes-tasks: {error}" if is_first_rank() else 1) from None

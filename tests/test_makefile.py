@@ -97,7 +97,7 @@ def test_another_python_has_folders_of_its_own() -> None:
     version = "{}.{}".format(*sys.version_info)
     assert f"{sys.executable} -m venv .venv-{version}\n" in shown
     assert f".venv-{version}/bin/lmms-eval" in shown
-    assert f'rm -rf "demo_output-{version}"' in shown
+    assert f'cd "demo_output-{version}" && rm -rf' in shown
     assert f'.venv-{version}/bin/python -m pytest -m "not gpu and not harness"' in shown
     assert not re.search(r"(^|\s)\.venv/", shown)
     ignored = (ROOT / ".gitignore").read_text("utf-8").splitlines()

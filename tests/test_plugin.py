@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
+import os
 import re
+import subprocess
 import sys
 import types
 from pathlib import Path
@@ -80,6 +83,63 @@ def test_a_harness_without_the_modules_is_left_alone(monkeypatch: pytest.MonkeyP
     assert plugin.register() == []
     assert len(warnings_seen) == 2
     assert all(FALLBACK in message for message in warnings_seen)
+
+
+def in_python(code: str, **environment: str) -> str:
+    """What a Python of its own prints last."""
+    finished = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, env=os.environ | environment
+    )
+    assert finished.returncode == 0, finished.stderr[-3000:]
+    return finished.stdout.strip().splitlines()[-1]
+
+
+@pytest.mark.harness
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import lmms_aes_tasks; from lmms_eval.tasks import TaskManager; print('vab_tb1' in TaskManager().all_tasks)",
+        "from lmms_eval.tasks import TaskManager; import lmms_aes_tasks; print('vab_tb1' in TaskManager().all_tasks)",
+        "import lmms_aes_tasks, lmms_eval.evaluator as e; print('vab_tb1' in e.TaskManager().all_tasks)",
+        "import lmms_aes_tasks; from lmms_eval.tasks import get_task_dict; "
+        "print(list(get_task_dict(['contextcanvas_demo'])) == ['contextcanvas_demo'])",
+    ],
+)
+def test_python_knows_our_tasks_once_the_package_is_imported(code: str) -> None:
+    assert in_python(code) == "True"
+
+
+def test_importing_the_package_imports_nothing_of_the_harness() -> None:
+    code = "import sys, lmms_aes_tasks; print(sorted(m for m in sys.modules if m.split('.')[0] in "
+    assert in_python(code + "{'lmms_eval', 'torch', 'numpy', 'yaml', 'loguru'}))") == "[]"
+
+
+def test_the_hook_waits_for_the_module_and_is_gone_then(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    package = tmp_path / "lmms_eval"
+    (package / "tasks").mkdir(parents=True)
+    (package / "__init__.py").write_text("")
+    (package / "tasks/__init__.py").write_text(
+        "class TaskManager:\n    def initialize_tasks(self, include_path=None, include_defaults=True):\n"
+        "        return include_path\n"
+    )
+    code = (
+        "import sys; before = len(sys.meta_path); import lmms_aes_tasks, lmms_aes_tasks.plugin as p; "
+        "p.register_on_import(); waiting = len(sys.meta_path); from lmms_eval.tasks import TaskManager; "
+        "known = TaskManager().initialize_tasks() == [str(f) for f in p.task_folders()]; "
+        "print((waiting - before, len(sys.meta_path) - before, known))"
+    )
+    path = os.pathsep.join((str(tmp_path), *sys.path))
+    assert in_python(code, PYTHONPATH=path) == "(1, 0, True)"
+
+
+@pytest.mark.harness
+def test_the_older_way_of_plugins_does_no_harm() -> None:
+    code = "from lmms_eval.models import list_available_models as m; print('aes_baseline' in m() and 'openai' in m())"
+    assert in_python(code, LMMS_EVAL_PLUGINS="lmms_aes_tasks") == "True"
+    spec = importlib.util.find_spec("lmms_aes_tasks.tasks")  # as the harness's command looks for tasks
+    assert spec is not None
+    assert spec.submodule_search_locations
+    assert not list(Path(spec.submodule_search_locations[0]).rglob("*.yaml"))
 
 
 def yaml_files() -> list[Path]:

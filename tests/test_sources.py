@@ -16,9 +16,9 @@ from PIL import Image
 
 from lmms_aes_tasks import sources
 from lmms_aes_tasks.contextcanvas.task import SCHEMA, count_cases
+from lmms_aes_tasks.outputs import atomic_path
 from lmms_aes_tasks.records import (
     SourceError,
-    atomic_path,
     check_records,
     features_of,
     import_file,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from lmms_aes_tasks.utils.key_shapes import KEY_SHAPES
 from lmms_aes_tasks.utils.unicode_text import well_formed
 
 
@@ -20,8 +21,8 @@ def printable(text: object, limit: int = 200) -> str:
 
 
 _SECRET = re.compile(
-    r"sk-[A-Za-z0-9_\-]{8,}|hf_[A-Za-z0-9]{8,}|gh[pousr]_[A-Za-z0-9]{16,}|AKIA[0-9A-Z]{12,}|xox[abp]-|eyJ[A-Za-z0-9_\-]{16,}"
-    r"|Bearer\s|(?:^|[\s\"'=:])(?:/(?:home|root|Users|mnt|tmp|data|work|scratch|var|opt|srv|private)/|[A-Za-z]:\\|~/)",
+    rf"{KEY_SHAPES}"
+    r"|\bBearer\s|(?:^|[\s\"'=:])(?:/(?:home|root|Users|mnt|tmp|data|work|scratch|var|opt|srv|private)/|[A-Za-z]:\\|~/)",
 )
 
 

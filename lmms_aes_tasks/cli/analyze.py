@@ -166,8 +166,9 @@ def hallucination(
 ) -> None:
     """Human ratings of hallucination by method and kind (FineArtBench, Table 4), brought from 0–2 to 0–1."""
     from lmms_aes_tasks.cli.tables import console, table
-    from lmms_aes_tasks.records import SourceError, bulleted, read_records
+    from lmms_aes_tasks.records import SourceError, read_records
     from lmms_aes_tasks.utils.cells import is_empty, whole_number
+    from lmms_aes_tasks.utils.errors import problem_text
     from lmms_aes_tasks.utils.subjectivity import KINDS
     from lmms_aes_tasks.utils.subjectivity import hallucination as measure
 
@@ -183,7 +184,7 @@ def hallucination(
     if not by_method and not problems:
         problems.append("no ratings")
     if problems:
-        raise SourceError(f"{file}: {len(problems)} problem(s).\n{bulleted(problems)}")
+        raise SourceError(problem_text(file, problems))
     found = {method: measure(ratings) | {"n": len(ratings)} for method, ratings in by_method.items()}
     if as_json:
         typer.echo(json.dumps(found, allow_nan=False))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -18,6 +19,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
+    context_settings={"help_option_names": ["-h", "--help"]},  # sub-commands have them from here
 )
 
 
@@ -55,29 +57,55 @@ app.add_typer(leaderboard.app, name="leaderboard")
 
 
 def run() -> None:
-    """Run the command; an error that names its remedy ends in that message and exit code 2."""
-    from lmms_aes_tasks.board.errors import LeaderboardError
-    from lmms_aes_tasks.predictions import PredictionError
-    from lmms_aes_tasks.records import SourceError
-    from lmms_aes_tasks.utils.embeddings import EncoderError
-    from lmms_aes_tasks.utils.images import ImageError
-    from lmms_aes_tasks.utils.prompts import PromptError
-    from lmms_aes_tasks.utils.wordnet import WordNetError
+    """Run the command; an error that names its remedy ends in that message and exit code 2.
 
+    So does an error of the system about a file. When the reader of a pipe, such as head, has enough, the command ends
+    at once, without a word and with exit code 0.
+    """
+    from lmms_aes_tasks.cli import streams
+    from lmms_aes_tasks.utils.errors import AesError
+
+    streams.prepare()
     try:
         app()
-    except (
-        SourceError,
-        PredictionError,
-        ImageError,
-        PromptError,
-        WordNetError,
-        EncoderError,
-        LeaderboardError,
-        FileExistsError,
-    ) as error:
-        typer.echo(f"lmms-aes: {error}", err=True)
-        sys.exit(2)
-    except BrokenPipeError:  # the reader of a pipe, such as head, has enough
-        sys.stderr.close()
-        sys.exit(0)
+    except AesError as error:
+        _end(str(error))
+    except SystemExit as end:  # as every command ends
+        # typer and rich make exit code 1 of a closed pipe
+        closed = streams.code_of_closed_pipe(end)
+        if closed is not None:
+            streams.leave_quietly(closed)
+        failure = streams.output_error()
+        if failure is not None:
+            _fail(failure)
+        raise
+    except OSError as error:
+        _fail(error)
+
+
+def _end(message: str) -> NoReturn:
+    """End with a message and exit code 2, which stays when nobody reads the message."""
+    from lmms_aes_tasks.cli import streams
+
+    try:
+        typer.echo(f"lmms-aes: {message}", err=True)
+        sys.stdout.flush()
+    except OSError:
+        streams.leave_quietly(2)
+    sys.exit(2)
+
+
+def _fail(error: OSError) -> NoReturn:
+    """End with the one line that a system's error makes, and exit code 2."""
+    from lmms_aes_tasks.cli import streams
+    from lmms_aes_tasks.outputs import reason_of
+
+    if isinstance(error, BrokenPipeError):
+        streams.leave_quietly(0)
+    names = [os.fsdecode(name) for name in (error.filename, error.filename2) if isinstance(name, (str, bytes))]
+    if not names:  # what writes a file of ours names it (outputs.py)
+        _end(f"standard output cannot be written ({reason_of(error)}). Write it elsewhere.")
+    _end(
+        f"{' and '.join(names)}: {reason_of(error)}. "
+        "Name another file or folder, or see to its permissions and its disk."
+    )

@@ -66,8 +66,8 @@ def _cases(read: Sequence[Prediction], data: Path | None, path: Path) -> tuple[_
     plain predictions need the data.
     """
     from lmms_aes_tasks.predictions import PredictionError
-    from lmms_aes_tasks.records import bulleted
     from lmms_aes_tasks.sources import data_root
+    from lmms_aes_tasks.utils.errors import bulleted
 
     records = {item.id: item.record for item in read if item.record is not None}
     complete = len(records) == len({item.id for item in read})

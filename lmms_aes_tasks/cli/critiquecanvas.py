@@ -54,7 +54,7 @@ def _case_of_sample(item: Prediction, path: Path) -> Case:
 
 def _differing(cases: Mapping[str, Case], own: Mapping[str, Case], path: Path) -> None:
     from lmms_aes_tasks.predictions import PredictionError
-    from lmms_aes_tasks.records import bulleted
+    from lmms_aes_tasks.utils.errors import bulleted
 
     wrong = [
         f"{i}: the samples' reference begins {case.reference[:40]!r}, the data's {cases[i].reference[:40]!r}"
@@ -243,7 +243,7 @@ def _print_differences(differences: Mapping[str, Mapping[str, Any]], first: str,
 
 def _write_items(scored: Scored, path: Path) -> None:
     from lmms_aes_tasks.critiquecanvas.scoring import per_item
-    from lmms_aes_tasks.records import atomic_path
+    from lmms_aes_tasks.outputs import atomic_path
 
     with atomic_path(path) as temporary, temporary.open("w", encoding="utf-8") as lines:
         for item in per_item(scored):
@@ -282,10 +282,12 @@ def score(
     from lmms_aes_tasks.cli.plots import check_plot_name, draw_critiques
     from lmms_aes_tasks.cli.tables import score_json
     from lmms_aes_tasks.critiquecanvas.scoring import computed, paired_difference, score_model
+    from lmms_aes_tasks.outputs import refuse_input
     from lmms_aes_tasks.predictions import PredictionError, read_predictions
 
     chosen = _chosen(metrics)
     check_plot_name(plot)
+    refuse_input(per_item, predictions, compare, data)
     scored: list[Scored] = []
     references_from = ""
     for path in [predictions, *([compare] if compare else [])]:

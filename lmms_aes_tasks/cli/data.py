@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lmms_aes_tasks import registry
+from lmms_aes_tasks.outputs import writing
 from lmms_aes_tasks.records import Import, SourceError, import_file
-from lmms_aes_tasks.sources import DATA_ENV, SourceCard, card_names, data_root, read_card, schema_of
+from lmms_aes_tasks.sources import CACHE_ENV, DATA_ENV, SourceCard, card_names, data_root, read_card, schema_of
 
 if TYPE_CHECKING:
     from lmms_aes_tasks.board.checks import DataReport
@@ -31,6 +32,28 @@ def _print_mapping(report: Import) -> None:
 def _print_remarks(report: Import) -> None:
     for line in report.remark_lines():
         typer.echo(f"note: {line}")
+
+
+def _refuse_foreign(target: Path) -> None:
+    """Make sure that a file which is replaced is one that the importer wrote, and not somebody's records.
+
+    Raises:
+        SourceError: It is another one.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    if not target.is_file():
+        return
+    try:
+        metadata = pq.read_schema(target).metadata or {}
+    except (pa.ArrowException, OSError):
+        metadata = {}
+    if not any(key.startswith(b"lmms_aes_tasks.") for key in metadata):
+        raise SourceError(
+            f"{target} is there already, and no import wrote it. Move it out of the way, or name another folder with "
+            "--to."
+        )
 
 
 @app.command("import")
@@ -58,7 +81,9 @@ def import_data(
     if folder is None:
         raise SourceError(f"where to? Set {DATA_ENV} to a folder for all benchmarks' data, or give --to FOLDER")
     target = folder / f"{name}.parquet"
-    report = import_file(source, target, schema_of(card), progress=True)
+    _refuse_foreign(target)
+    with writing(target):
+        report = import_file(source, target, schema_of(card), progress=True)
     _print_mapping(report)
     _print_remarks(report)
     typer.echo(f"{target}: {report.records} records, {report.images} images")
@@ -132,16 +157,17 @@ def fetch(
     if name != "wordnet":
         raise SourceError(f"nothing to fetch under the name {name!r}: use wordnet; data is brought in by data import")
     folder = to or nltk_folder()
-    if source is not None or (find_wordnet(folder) is None and has_database(DEBIAN_FOLDER)):
-        build_corpus(source or DEBIAN_FOLDER, folder)
-    elif find_wordnet(folder) is None:
-        import nltk
+    with writing(folder, f"Name another folder with --to, or set {CACHE_ENV}."):
+        if source is not None or (find_wordnet(folder) is None and has_database(DEBIAN_FOLDER)):
+            build_corpus(source or DEBIAN_FOLDER, folder)
+        elif find_wordnet(folder) is None:
+            import nltk
 
-        if not nltk.download("wordnet", download_dir=str(folder), quiet=True):
-            raise WordNetError(
-                "WordNet could not be downloaded from NLTK's server. On Debian or Ubuntu: `apt-get install "
-                "wordnet-base wordnet-sense-index`, and run this again; or give its database's folder with --from."
-            )
+            if not nltk.download("wordnet", download_dir=str(folder), quiet=True):
+                raise WordNetError(
+                    "WordNet could not be downloaded from NLTK's server. On Debian or Ubuntu: `apt-get install "
+                    "wordnet-base wordnet-sense-index`, and run this again; or give its database's folder with --from."
+                )
     found = load_wordnet(folder)
     typer.echo(f"WordNet {found.version}: {find_wordnet(folder)}")
 

@@ -44,10 +44,12 @@ def build(
     """Write an entry: entry.json and the responses, scored anew, with nothing local in them."""
     from lmms_aes_tasks.leaderboard.build import EntryRequest
     from lmms_aes_tasks.leaderboard.build import build as build_entry
+    from lmms_aes_tasks.outputs import writing
     from lmms_aes_tasks.sources import data_root
 
     wanted = EntryRequest(model_id, revision, evaluator, data or data_root(), tuple(task or ()), allow_incomplete)
-    entry = build_entry(runs, out, wanted, force)
+    with writing(out):
+        entry = build_entry(runs, out, wanted, force)
     if as_json:
         typer.echo(json.dumps(entry.model_dump(mode="json"), allow_nan=False))
     else:

@@ -143,7 +143,7 @@ def _datasets(given: list[str]) -> dict[str, str]:
 
 def _write(export: Export, output: Path) -> list[Path]:
     """One file, or a folder of several."""
-    from lmms_aes_tasks.records import atomic_path
+    from lmms_aes_tasks.outputs import atomic_path
 
     documents = export.documents
     single = len(documents) == 1 and not output.is_dir()
@@ -170,9 +170,11 @@ def export(
     """
     from lmms_aes_tasks.board.errors import LeaderboardError
     from lmms_aes_tasks.leaderboard.exports import FORMATS
+    from lmms_aes_tasks.outputs import refuse_input
 
     if form not in FORMATS:
         raise LeaderboardError(f"--format is {form!r}: use one of {', '.join(FORMATS)}")
+    refuse_input(output, board_or_entry)
     made = FORMATS[form](_source(board_or_entry, _datasets(dataset or []), source_url))
     for target in _write(made, output):
         typer.echo(f"wrote {target}")
@@ -213,9 +215,12 @@ def review(
     resamples: Annotated[int, typer.Option(min=100, max=1_000_000, help="Bootstrap resamples.")] = 2_000,
 ) -> None:
     """Print Markdown that sets each changed entry beside the best one of each of its tasks."""
+    from lmms_aes_tasks.board.errors import LeaderboardError
     from lmms_aes_tasks.leaderboard.review import changed_entries
     from lmms_aes_tasks.leaderboard.review import review as written
 
+    if not head.is_dir():
+        raise LeaderboardError(f"{head} is not a folder. Name the submissions as they would become.")
     typer.echo(written(base, head, changed_entries(_paths_of(paths), head), resamples), nl=False)
 
 

@@ -18,7 +18,9 @@ def page(
     """Write the board as a static site that works from a file, without a network."""
     from lmms_aes_tasks.leaderboard.page import TITLE, write_site
     from lmms_aes_tasks.leaderboard.reading import read_board
+    from lmms_aes_tasks.outputs import writing
 
     content = read_board(board)
-    files = write_site(content, out, title or TITLE)
+    with writing(out):
+        files = write_site(content, out, title or TITLE)
     typer.echo(f"{out / 'index.html'}: {len(content.rows)} rows, {len(files)} files")

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lmms_aes_tasks.outputs import atomic_path
 from lmms_aes_tasks.predictions import PredictionError
-from lmms_aes_tasks.records import atomic_path
 
 if TYPE_CHECKING:
     from lmms_aes_tasks.utils.ratings import JudgedModel

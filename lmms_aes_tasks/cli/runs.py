@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from lmms_aes_tasks.cli.redaction import shown_arguments
 from lmms_aes_tasks.records import SourceError
 
 if TYPE_CHECKING:
@@ -38,9 +39,7 @@ class Run:
 
 def _model(config: dict[str, Any]) -> str:
     arguments = config.get("model_args") or ""
-    if isinstance(arguments, dict):
-        arguments = ",".join(f"{key}={value}" for key, value in arguments.items())
-    return f"{config.get('model')} ({arguments})" if arguments else str(config.get("model"))
+    return f"{config.get('model')} ({shown_arguments(arguments)})" if arguments else str(config.get("model"))
 
 
 def find_runs(folder: Path) -> list[Run]:
@@ -61,7 +60,10 @@ def find_runs(folder: Path) -> list[Run]:
                 metrics = {
                     key.removesuffix(",none"): value
                     for key, value in values.items()
-                    if key.endswith(",none") and "_stderr" not in key and not isinstance(value, (list, str))
+                    if key.endswith(",none")
+                    and "_stderr" not in key
+                    and not isinstance(value, (list, str))
+                    and key != "bypass,none"  # of --predict_only: a filler, no metric
                 }
                 samples = path.with_name(path.name.removesuffix("results.json") + f"samples_{task}.jsonl")
                 n = content["n-samples"][task]["effective"]

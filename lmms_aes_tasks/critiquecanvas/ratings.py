@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from lmms_aes_tasks.records import SourceError, bulleted, kind_of, read_records, table_rows
+from lmms_aes_tasks.records import SourceError, kind_of, read_records, table_rows
 from lmms_aes_tasks.utils.cells import id_text, whole_number
+from lmms_aes_tasks.utils.errors import problem_text
 from lmms_aes_tasks.utils.ratings import CRITERIA, Rating
 
 NAMES = ("id", "model", "evaluator")
@@ -80,5 +81,5 @@ def read_ratings(path: Path) -> list[Rating]:
     if not ratings and not problems:
         problems.append("no ratings")
     if problems:
-        raise SourceError(f"{path}: {len(problems)} problem(s).\n{bulleted(problems)}")
+        raise SourceError(problem_text(path, problems))
     return ratings

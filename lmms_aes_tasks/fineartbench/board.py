@@ -37,10 +37,11 @@ from lmms_aes_tasks.board.text import printable
 from lmms_aes_tasks.fineartbench import files
 from lmms_aes_tasks.fineartbench import task as hooks
 from lmms_aes_tasks.fineartbench.prompts import Settings
-from lmms_aes_tasks.records import OTHER_PROFILE, bulleted
+from lmms_aes_tasks.records import OTHER_PROFILE
 from lmms_aes_tasks.sources import SourceCard, read_card
 from lmms_aes_tasks.utils import alignment
 from lmms_aes_tasks.utils.answers import PARSER_VERSION
+from lmms_aes_tasks.utils.errors import bulleted
 from lmms_aes_tasks.utils.sums import ratio
 
 MAX_METHODS = 20

@@ -16,11 +16,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from lmms_aes_tasks.records import SourceError, bulleted, existing_file, kind_of, read_records
-from lmms_aes_tasks.sources import DATA_ENV, SourceCard, access_remedy, cache_root, data_root, is_first_rank
+from lmms_aes_tasks.records import SourceError, existing_file, kind_of, read_records
+from lmms_aes_tasks.sources import (
+    DATA_ENV,
+    SourceCard,
+    access_remedy,
+    cache_root,
+    cache_writing,
+    data_root,
+    is_first_rank,
+)
 from lmms_aes_tasks.utils.alignment import Judgement
 from lmms_aes_tasks.utils.cells import is_empty, is_nothing, text_of, whole_number
 from lmms_aes_tasks.utils.colour_profiles import is_other_than_srgb
+from lmms_aes_tasks.utils.errors import bulleted, problem_text
 from lmms_aes_tasks.utils.images import ImageError, load_with_profile
 
 Mode = Literal["global", "instance"]
@@ -139,7 +148,7 @@ def judgements_of(rows: Any, name: str, judged: bool = True) -> list[Judgement]:
         except ValueError as error:
             problems.append(f"pair {number}: {error}")
     if problems:
-        raise SourceError(f"{name}: {len(problems)} problem(s):\n{bulleted(problems)}")
+        raise SourceError(problem_text(name, problems, ":"))
     return found
 
 
@@ -355,14 +364,15 @@ def verify_images(name: str, pairs: Sequence[PairFiles]) -> None:
         status = path.stat()
         digest.update(f"{path}\0{status.st_size}\0{status.st_mtime_ns}\n".encode())
     done = cache_root() / name / f"decoded-{digest.hexdigest()[:16]}"
-    done.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(done.with_suffix(".lock")):
-        if done.is_file():
-            return
-        problems = check_images(pairs, progress=is_first_rank()).problems
-        if problems:
-            raise SourceError(f"{len(problems)} image(s) do not decode:\n{bulleted(problems)}")
-        done.touch()
+    with cache_writing():
+        done.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(done.with_suffix(".lock")):
+            if done.is_file():
+                return
+            problems = check_images(pairs, progress=is_first_rank()).problems
+            if problems:
+                raise SourceError(f"{len(problems)} image(s) do not decode:\n{bulleted(problems)}")
+            done.touch()
 
 
 def missing_by_method(pairs: Sequence[PairFiles]) -> dict[str, int]:

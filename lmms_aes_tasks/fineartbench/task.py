@@ -15,7 +15,7 @@ from lmms_aes_tasks.fineartbench import files
 from lmms_aes_tasks.fineartbench.prompts import Settings, first_text, image_note, step_text
 from lmms_aes_tasks.records import SourceError
 from lmms_aes_tasks.settings import read_settings
-from lmms_aes_tasks.sources import is_first_rank, read_card
+from lmms_aes_tasks.sources import read_card, stopping
 from lmms_aes_tasks.utils import alignment
 from lmms_aes_tasks.utils.alignment import Alignment, Judgement
 from lmms_aes_tasks.utils.answers import PARSER_VERSION, parse_winner
@@ -33,7 +33,7 @@ def _documents(cards: datasets.Dataset, mode: files.Mode, allow_missing: bool) -
     import datasets
 
     card = read_card(str(cards[0]["name"]))
-    try:
+    with stopping(card):
         pairs = files.join_pairs(files.root_folder(card), mode)
         missing = [pair for pair in pairs if not pair.complete]
         if missing and not allow_missing:
@@ -46,9 +46,6 @@ def _documents(cards: datasets.Dataset, mode: files.Mode, allow_missing: bool) -
         if len(missing) == len(pairs):
             raise SourceError(f"{card.title}: no pair has its images. Put painting/ and base/images/ in place.")
         files.verify_images(card.name, [pair for pair in pairs if pair.complete])
-    except SourceError as error:
-        # as in sources.documents: past the harness's retry, with this message alone
-        raise SystemExit(f"\nlmms-aes-tasks: {error}" if is_first_rank() else 1) from None
     return datasets.Dataset.from_list(
         [
             {
@@ -120,10 +117,8 @@ def doc_to_visual(
 
 def _first_text(doc: Mapping[str, Any], settings: Settings) -> str:
     """The text that a document begins with; a run that would ask about a style without a name is not begun."""
-    try:
+    with stopping(read_card("fineartbench")):
         return first_text(doc, settings)
-    except SourceError as error:
-        raise SystemExit(f"\nlmms-aes-tasks: {error}" if is_first_rank() else 1) from None
 
 
 def doc_to_text(

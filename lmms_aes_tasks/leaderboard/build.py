@@ -46,7 +46,7 @@ from lmms_aes_tasks.leaderboard.safe_reading import MAX_JSON_BYTES
 from lmms_aes_tasks.leaderboard.tasks import expected_items
 from lmms_aes_tasks.leaderboard.versions import versions
 from lmms_aes_tasks.predictions import Prediction, PredictionError, check_ids, read_predictions
-from lmms_aes_tasks.records import bulleted
+from lmms_aes_tasks.utils.errors import bulleted
 from lmms_aes_tasks.utils.unicode_text import well_formed
 
 

@@ -207,7 +207,7 @@ def board_text(board: Board) -> str:
 
 def write_board(board: Board, path: Path) -> None:
     """Write a board, whole or not at all."""
-    from lmms_aes_tasks.records import atomic_path
+    from lmms_aes_tasks.outputs import atomic_path
 
     with atomic_path(path) as temporary:
         temporary.write_text(board_text(board), "utf-8")

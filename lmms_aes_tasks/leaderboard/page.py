@@ -22,7 +22,7 @@ from lmms_aes_tasks.board.text import shown
 from lmms_aes_tasks.leaderboard.page_entries import entries_of
 from lmms_aes_tasks.leaderboard.page_tables import FamilyView, RowView, benchmarks_of, families_of, family_view
 from lmms_aes_tasks.leaderboard.page_text import STATUS_TEXT, Words, benchmark_file
-from lmms_aes_tasks.records import bulleted
+from lmms_aes_tasks.utils.errors import bulleted
 
 TITLE = "Visual aesthetics leaderboard"
 MARKER = ".lmms-aes-page.json"

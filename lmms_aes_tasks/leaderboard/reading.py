@@ -27,7 +27,7 @@ from lmms_aes_tasks.leaderboard.safe_reading import (
     read_named,
     strict_json,
 )
-from lmms_aes_tasks.records import bulleted
+from lmms_aes_tasks.utils.errors import bulleted, problem_text
 
 if TYPE_CHECKING:
     from lmms_aes_tasks.board.schema import Board, Entry, Model, Verification
@@ -56,7 +56,7 @@ def raise_problems(name: str, problems: list[str], note: str = "") -> None:
         LeaderboardError: There is one.
     """
     if problems:
-        raise LeaderboardError(f"{name}: {len(problems)} problem(s){note}. Correct them:\n{bulleted(problems)}")
+        raise LeaderboardError(problem_text(name, problems, f"{note}. Correct them:"))
 
 
 # -- The folder of an entry -------------------------------------------------------------------------------------------

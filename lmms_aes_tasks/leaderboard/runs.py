@@ -20,7 +20,8 @@ from lmms_aes_tasks.board.benchmark import Task
 from lmms_aes_tasks.board.schema import is_day
 from lmms_aes_tasks.board.text import looks_local
 from lmms_aes_tasks.leaderboard.tasks import known_tasks
-from lmms_aes_tasks.records import SourceError, bulleted
+from lmms_aes_tasks.records import SourceError
+from lmms_aes_tasks.utils.errors import problem_text
 
 _MAX_RESULTS_BYTES = 256 * 1024 * 1024
 
@@ -123,8 +124,9 @@ def find_task_runs(places: Sequence[Path], only: Sequence[str] = ()) -> list[Tas
         raise SourceError(f"no task {', '.join(unknown)}: use {', '.join(known_tasks())}")
     files: dict[Path, Path] = {}
     for place in places:
-        if not place.exists():
-            raise SourceError(f"{place} does not exist. Name an output folder of lmms-eval, or a results file in it.")
+        if not place.is_dir() and not place.is_file():
+            what = "is neither a file nor a folder" if place.exists() else "does not exist"
+            raise SourceError(f"{place} {what}. Name an output folder of lmms-eval, or a results file in it.")
         for path in sorted(place.rglob("*_results.json")) if place.is_dir() else [place]:
             files.setdefault(path.resolve(), path)
     runs = [run for path in files.values() for run in _task_runs(path) if not only or run.task.name in only]
@@ -153,7 +155,7 @@ def find_task_runs(places: Sequence[Path], only: Sequence[str] = ()) -> list[Tas
         if len({key(run) for run in runs}) > 1:
             problems.append(f"runs with different {what}: an entry is of one model. Name its runs alone")
     if problems:
-        raise SourceError(f"{names}: {len(problems)} problem(s):\n{bulleted(problems)}")
+        raise SourceError(problem_text(names, problems, ":"))
     return [own[0] for _, own in sorted(by_task.items())]
 
 

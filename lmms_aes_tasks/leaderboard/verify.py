@@ -41,7 +41,8 @@ from lmms_aes_tasks.leaderboard.reading import check_entry_folder, read_entry
 from lmms_aes_tasks.leaderboard.responses import read_rows
 from lmms_aes_tasks.leaderboard.results import UNSOUND, result_of
 from lmms_aes_tasks.leaderboard.tasks import expected_items, known_tasks
-from lmms_aes_tasks.records import SourceError, atomic_path
+from lmms_aes_tasks.outputs import atomic_path
+from lmms_aes_tasks.records import SourceError
 from lmms_aes_tasks.sources import read_card
 
 _LEAST_PARSED = 0.5

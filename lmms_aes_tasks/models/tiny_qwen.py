@@ -6,10 +6,14 @@ generation run on the real documents of a task.
 
 from __future__ import annotations
 
-import shutil
+import json
 import tempfile
 from pathlib import Path
 
+from lmms_aes_tasks.utils.errors import AesError
+
+MARKER = ".lmms-aes-tiny-model.json"
+"""In the folder: says that the model is ours, and which files are."""
 PATCH = 16
 _SPECIAL = (
     "<|endoftext|>",
@@ -36,6 +40,35 @@ _CHAT_TEMPLATE = (
 )
 
 
+class ModelFolderError(AesError):
+    """A folder that the model may not replace."""
+
+
+def check_folder(folder: Path) -> None:
+    """Make sure that a folder can be replaced: it is not there, empty, or a model of ours and nothing else.
+
+    Raises:
+        ModelFolderError: It is something else: a model of yours, say.
+    """
+    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+        raise ModelFolderError(f"{folder} is a file or a link. Name a folder for the model.")
+    if not folder.is_dir() or not any(folder.iterdir()):
+        return
+    try:
+        files = {str(name) for name in json.loads((folder / MARKER).read_bytes())["files"]} | {MARKER}
+    except (OSError, ValueError, KeyError, TypeError):
+        raise ModelFolderError(
+            f"{folder} holds files and no {MARKER}, so it is no model of this command and stays as it is. Name another "
+            "folder."
+        ) from None
+    foreign = sorted({path.name for path in folder.iterdir()} - files)
+    if foreign:
+        raise ModelFolderError(
+            f"{folder} holds {', '.join(foreign[:10])} besides the model, which replacing it would delete. Move that, "
+            "or name another folder."
+        )
+
+
 def build_tiny_qwen3_vl(folder: Path, seed: int = 0) -> int:
     """Save a random Qwen3-VL of about 0.2 million parameters, with processor and byte-level tokenizer.
 
@@ -47,10 +80,9 @@ def build_tiny_qwen3_vl(folder: Path, seed: int = 0) -> int:
         The number of parameters.
 
     Raises:
-        FileExistsError: `folder` exists and holds something else.
+        ModelFolderError: `folder` is there and is not such a model alone.
     """
-    if folder.exists() and any(folder.iterdir()) and not (folder / "config.json").is_file():
-        raise FileExistsError(f"{folder} holds something else than a model: name another folder")
+    check_folder(folder)
     import torch
     from tokenizers import pre_tokenizers
     from transformers import (
@@ -114,11 +146,20 @@ def build_tiny_qwen3_vl(folder: Path, seed: int = 0) -> int:
     finally:
         torch.random.set_rng_state(generator_state)
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder.parent) as name:
+    with tempfile.TemporaryDirectory(prefix=".lmms-aes.", dir=folder.parent) as name:
         made = Path(name) / "model"
         model.save_pretrained(made)
         processor.save_pretrained(made)
+        files = sorted(path.name for path in made.iterdir())
+        (made / MARKER).write_text(json.dumps({"model": "lmms-aes tiny-model", "files": files}), "utf-8")
+        check_folder(folder)  # what came while the model was built stays, too
+        old = Path(name) / "old"
         if folder.exists():
-            shutil.rmtree(folder)
-        made.rename(folder)
+            folder.rename(old)
+        try:
+            made.rename(folder)
+        except BaseException:
+            if old.exists():
+                old.rename(folder)
+            raise
     return sum(parameter.numel() for parameter in model.parameters())

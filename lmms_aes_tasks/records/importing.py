@@ -9,19 +9,19 @@ import collections
 import hashlib
 import itertools
 import os
-import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lmms_aes_tasks.outputs import atomic_path
 from lmms_aes_tasks.records.files import kind_of, records_file, shards_of
 from lmms_aes_tasks.records.images import file_name, image_bytes
 from lmms_aes_tasks.records.reading import BATCH_ROWS, RecordStream, file_stream
-from lmms_aes_tasks.records.schema import IMAGES_COLUMN, RecordSchema, SourceError, bulleted, map_fields
+from lmms_aes_tasks.records.schema import IMAGES_COLUMN, RecordSchema, SourceError, map_fields
 from lmms_aes_tasks.utils.colour_profiles import is_other_than_srgb
+from lmms_aes_tasks.utils.errors import problem_text
 from lmms_aes_tasks.utils.images import ImageError, load_with_profile
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class Import:
         """
         if not self.problems:
             return
-        raise SourceError(f"{name}: {len(self.problems)} problem(s){note}. Correct them:\n{bulleted(self.problems)}")
+        raise SourceError(problem_text(name, self.problems, f"{note}. Correct them:"))
 
 
 def _image_cell(reference: Any, root: Path, position: int) -> tuple[dict[str, Any], bool]:
@@ -211,26 +211,6 @@ def schema_fingerprint(schema: RecordSchema) -> str:
 def _arrow_schema(schema: RecordSchema) -> pa.Schema:
     arrow = features_of(schema).arrow_schema
     return arrow.with_metadata({**(arrow.metadata or {}), _CANONICAL_KEY: schema_fingerprint(schema).encode()})
-
-
-@contextmanager
-def atomic_path(target: Path) -> Iterator[Path]:
-    """A temporary path beside `target` that replaces it when the block ends well, and is removed when it does not."""
-    made = [folder for folder in target.parents if not folder.exists()]  # innermost first
-    target.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
-    os.close(handle)
-    temporary = Path(name)
-    try:
-        yield temporary
-        temporary.chmod(0o644)
-        temporary.replace(target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        for folder in made:
-            if not any(folder.iterdir()):
-                folder.rmdir()
-        raise
 
 
 def _row_groups(rows: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:

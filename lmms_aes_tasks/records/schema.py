@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
+
+from lmms_aes_tasks.utils.errors import AesError
 
 IMAGES_COLUMN = "images"
 
@@ -12,18 +14,10 @@ MAX_ID_CHARS = 1_000
 """Longest id of a document: what an entry of the leaderboard may hold."""
 MAX_GROUP_CHARS = 200
 """Longest name of a group that scores are broken down by (a domain, a substyle), likewise."""
-_LISTED = 50
-"""Problems printed in full; the rest is counted."""
 
 
-class SourceError(Exception):
+class SourceError(AesError):
     """Data that is missing or cannot be used; the message lists every problem and says what to do."""
-
-
-def bulleted(problems: Sequence[str]) -> str:
-    """Problems as a list for a message, one a line; beyond the first fifty they are counted."""
-    more = [f"… and {len(problems) - _LISTED} more"] if len(problems) > _LISTED else []
-    return "\n".join(f"  - {problem}" for problem in [*problems[:_LISTED], *more])
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from lmms_aes_tasks.utils.errors import AesError
 from lmms_aes_tasks.utils.vector_store import Array
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ _BATCH_TOKENS = {"cpu": 4_096, "cuda": 16_384}
 the processor's cache and is slower than over 16 (benchmarks/critique_metrics.py)."""
 
 
-class EncoderError(Exception):
+class EncoderError(AesError):
     """An encoder that cannot be had or used; the message says which, why, and what to do."""
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
 from lmms_aes_tasks.utils.colour_profiles import Icc, check_icc, to_srgb
+from lmms_aes_tasks.utils.errors import AesError
 from lmms_aes_tasks.utils.file_kinds import FIRST_BYTES, described
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ _MAX_ASPECT = 100
 """With `none`: image processors refuse narrower images (Qwen-VL at 200:1), so a canvas is put around them."""
 
 
-class ImageError(ValueError):
+class ImageError(AesError, ValueError):
     """An image that cannot be used; the message names it, says why, and what to do."""
 
 

@@ -8,11 +8,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from lmms_aes_tasks.utils.errors import AesError
+
 MAX_PROMPT_BYTES = 100_000
 """Largest prompt file that is read; a prompt is a page of text, anything larger is the wrong file."""
 
 
-class PromptError(ValueError):
+class PromptError(AesError, ValueError):
     """A prompt file that cannot be used; the message says what to change."""
 
 

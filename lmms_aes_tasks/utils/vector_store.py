@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+
+from lmms_aes_tasks.utils.errors import AesError
 
 Array = npt.NDArray[np.float32]
 _ASKED_AT_ONCE = 500
@@ -29,6 +31,17 @@ def content_key(*parts: str | bytes) -> str:
     return digest.hexdigest()
 
 
+class StoreError(AesError):
+    """A store that cannot be written or read."""
+
+
+def _store_error(path: Path, reason: object) -> StoreError:
+    return StoreError(
+        f"{path}: computed values cannot be kept or read there ({reason}). Set LMMS_AES_CACHE to a folder that can be "
+        "written; remove the file if it is damaged."
+    )
+
+
 class VectorStore:
     """A file of float32 matrices and of numbers, each under its key; several processes may use it.
 
@@ -36,10 +49,16 @@ class VectorStore:
 
     Args:
         path: SQLite file; made with its folder where it is not there.
+
+    Raises:
+        StoreError: The file cannot be written or read; so does every method.
     """
 
     def __init__(self, path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise _store_error(path, error.strerror) from None
         self.path = path
         with self._connection() as connection:
             for table in _TABLES:
@@ -47,14 +66,14 @@ class VectorStore:
 
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
-        connection = sqlite3.connect(self.path, timeout=120)
         try:
-            connection.execute("PRAGMA journal_mode=WAL")
-            connection.execute("PRAGMA synchronous=NORMAL")
-            with connection:
-                yield connection
-        finally:
-            connection.close()
+            with closing(sqlite3.connect(self.path, timeout=120)) as connection:
+                connection.execute("PRAGMA journal_mode=WAL")
+                connection.execute("PRAGMA synchronous=NORMAL")
+                with connection:
+                    yield connection
+        except sqlite3.Error as error:
+            raise _store_error(self.path, error) from None
 
     def _rows(self, question: str, keys: Sequence[str]) -> Iterator[tuple[object, ...]]:
         with self._connection() as connection:

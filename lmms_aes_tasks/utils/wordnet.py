@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lmms_aes_tasks.utils.errors import AesError
+
 # fmt: off
 _LEXICOGRAPHER_FILES = (
     ("adj", ("all", "pert")),
@@ -30,11 +32,13 @@ _DATABASE_FILES = (
     "index.sense",
     "cntlist.rev",
 )
+_CORPUS_FILES = frozenset({*_DATABASE_FILES, "lexnames", "README", "LICENSE", "citation.bib"})
+"""What a corpus folder holds, ours or NLTK's: nothing else is replaced."""
 _CACHED_WORDS = 200_000
 """Words whose synonyms are kept: more than WordNet has single words."""
 
 
-class WordNetError(Exception):
+class WordNetError(AesError):
     """WordNet is missing or incomplete; the message names the package and the command."""
 
 
@@ -189,6 +193,14 @@ def build_corpus(dictionary: Path, nltk_data: Path) -> Path:
             "apt-get install wordnet-base wordnet-sense-index."
         )
     target = nltk_data / "corpora" / "wordnet"
+    if target.is_symlink() or (target.exists() and not target.is_dir()):
+        raise WordNetError(f"{target} is a link or a file. Remove it, or name another folder.")
+    foreign = sorted({path.name for path in target.iterdir()} - _CORPUS_FILES) if target.is_dir() else []
+    if foreign:
+        raise WordNetError(
+            f"{target} holds {', '.join(foreign[:10])} besides the corpus, which replacing it would delete. Move that, "
+            "or name another folder."
+        )
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent) as name:
         made = Path(name) / "wordnet"

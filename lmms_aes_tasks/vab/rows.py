@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from lmms_aes_tasks.predictions import PredictionError, is_sample, placed, read_items, response_text, sample_of
-from lmms_aes_tasks.records import RECORD_SUFFIXES, SourceError, bulleted, read_labels, read_records, records_file
+from lmms_aes_tasks.records import RECORD_SUFFIXES, SourceError, read_labels, read_records, records_file
 from lmms_aes_tasks.sources import card_of_samples, locate, read_card
 from lmms_aes_tasks.utils.cells import id_text, is_empty, is_nothing, json_value, whole_number
+from lmms_aes_tasks.utils.errors import problem_text
 from lmms_aes_tasks.utils.permutations import TRIALS, trial_permutations
 from lmms_aes_tasks.utils.selection import QUESTIONS
 from lmms_aes_tasks.vab.prompts import PROMPT_TYPES
@@ -56,7 +57,7 @@ class Problems(list[str]):
             PredictionError: With all of them.
         """
         if self:
-            raise PredictionError(f"{where}: {len(self)} problem(s).\n{bulleted(self)}")
+            raise PredictionError(problem_text(where, self))
 
 
 # -- Tasks ------------------------------------------------------------------------------------------------------------

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from lmms_aes_tasks.records import SourceError, bulleted, read_records
+from lmms_aes_tasks.records import SourceError, read_records
 from lmms_aes_tasks.utils.agreement import Vote
 from lmms_aes_tasks.utils.cells import id_text, is_empty, json_value
+from lmms_aes_tasks.utils.errors import problem_text
 
 
 def _scores(value: Any) -> dict[str, float]:
@@ -78,5 +79,5 @@ def read_votes(path: Path) -> list[Vote]:
     if not votes and not problems:
         problems.append("no votes")
     if problems:
-        raise SourceError(f"{path}: {len(problems)} problem(s).\n{bulleted(problems)}")
+        raise SourceError(problem_text(path, problems))
     return votes

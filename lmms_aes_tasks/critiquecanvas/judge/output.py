@@ -16,7 +16,8 @@ from lmms_aes_tasks.critiquecanvas.judge.cases import ALIASES, JudgeCase
 from lmms_aes_tasks.critiquecanvas.judge.request import JudgeSettings
 from lmms_aes_tasks.critiquecanvas.judge.verdict import parse_verdict
 from lmms_aes_tasks.predictions import PredictionError, limited_lines
-from lmms_aes_tasks.records import IMAGES_COLUMN, bulleted
+from lmms_aes_tasks.records import IMAGES_COLUMN
+from lmms_aes_tasks.utils.errors import bulleted
 from lmms_aes_tasks.utils.ratings import OVERALL
 
 MAX_LINE_BYTES = 1024 * 1024
