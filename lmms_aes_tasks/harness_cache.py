@@ -19,6 +19,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lmms_aes_tasks.task_folders import entry_points
 from lmms_aes_tasks.utils.failed_requests import failed_request
 
 if TYPE_CHECKING:
@@ -50,8 +51,7 @@ def _cell(value: Any) -> Any:
 def data_fingerprint(documents: datasets.Dataset) -> str:
     """Digest of a task's documents in their order: every field, every image.
 
-    Images within the data count with their content; those that are named by a path (FineArtBench's) with name, size
-    and time.
+    Images within the data count with their content; those that are named by a path with name, size and time.
     """
     digest = hashlib.sha256()
     for batch in documents.with_format("arrow").iter(32):
@@ -61,11 +61,12 @@ def data_fingerprint(documents: datasets.Dataset) -> str:
 
 
 def is_ours(task: Any) -> bool:
-    """Whether a task of the harness is made of our functions: ours, or a user's YAML that includes one of ours."""
+    """Whether a task of the harness is made of our functions: ours, another package's benchmark's, or a user's YAML."""
     config = getattr(task, "config", None)
     hooks = (getattr(config, name, None) for name in ("process_docs", "doc_to_text", "process_results"))
     modules = (getattr(getattr(hook, "func", hook), "__module__", None) or "" for hook in hooks)
-    return any(module.partition(".")[0] == _PACKAGE for module in modules)
+    packages = {_PACKAGE, *(point.module.partition(".")[0] for point in entry_points())}
+    return any(module.partition(".")[0] in packages for module in modules)
 
 
 def _tasks(tasks: Mapping[Any, Any]) -> Iterator[tuple[Any, Any]]:

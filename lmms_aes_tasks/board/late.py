@@ -6,13 +6,13 @@ one with encoders can hold each against its own.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from lmms_aes_tasks.board.digests import per_item_sha256
 from lmms_aes_tasks.board.schema import Metric
+from lmms_aes_tasks.utils.embedding_values import mean_value
 
 if TYPE_CHECKING:
     from lmms_aes_tasks.board.benchmark import Task
@@ -30,11 +30,13 @@ class LateValues:
         values: By metric and id.
         missing: Why a metric was not computed, by metric.
         encoders: Identity of the encoder by metric: name and commit, or `local@` and a digest; no path.
+        problems: Items that have no value, such as one whose image does not decode, with the reason.
     """
 
     values: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
     encoders: Mapping[str, str] = field(default_factory=dict)
+    problems: tuple[str, ...] = ()
 
 
 class LateMetrics(Protocol):
@@ -76,8 +78,7 @@ def library_name(metric: str) -> str:
 
 def mean_metric(values: Mapping[str, float]) -> Metric:
     """The mean of a metric's values by id."""
-    mean = math.fsum(values.values()) / len(values)
-    return Metric(value=mean, n=len(values), per_item_sha256=per_item_sha256(values.items()))
+    return Metric(value=mean_value(values.values()), n=len(values), per_item_sha256=per_item_sha256(values.items()))
 
 
 def differences(

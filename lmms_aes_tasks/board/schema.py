@@ -124,7 +124,7 @@ class TaskResult(Model):
 
     Attributes:
         task: Name of the task.
-        benchmark: contextcanvas, critiquecanvas, vab or fineartbench.
+        benchmark: Name of the benchmark.
         version: The task's version, N-X.
         data_sha256: Data fingerprint: digest over ids, gold labels and image hashes; null without the data at hand.
         ids_sha256: Digest over the sorted ids that were answered.
@@ -230,7 +230,7 @@ class BoardRow(Model):
         revision: Of the weights.
         backend: lmms-eval's model name; null for a published row.
         evaluator: Who ran it.
-        benchmark: contextcanvas, critiquecanvas, vab or fineartbench.
+        benchmark: Name of the benchmark.
         task: Task name; of a published row the task it corresponds to.
         version: Task version; null for a published row.
         prompt: Prompt id with the first 8 digits of its SHA-256; null for a published row.

@@ -41,7 +41,7 @@ def _options(
 
 app.command("doctor")(doctor.doctor)
 app.command("tasks-path")(tasks_path.tasks_path)
-app.command("parse")(parse.parse)
+app.command("parse", help=parse.HELP)(parse.parse)
 app.command("runs")(runs.runs)
 app.command("tiny-model")(tiny_model.tiny_model)
 app.add_typer(data.app, name="data")

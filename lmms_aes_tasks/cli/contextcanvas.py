@@ -66,13 +66,12 @@ def _cases(read: Sequence[Prediction], data: Path | None, path: Path) -> tuple[_
     plain predictions need the data.
     """
     from lmms_aes_tasks.predictions import PredictionError
-    from lmms_aes_tasks.sources import data_root
+    from lmms_aes_tasks.sources import at_hand, data_root, read_card
     from lmms_aes_tasks.utils.errors import bulleted
 
     records = {item.id: item.record for item in read if item.record is not None}
     complete = len(records) == len({item.id for item in read})
-    root = data_root()
-    if data is None and complete and (root is None or not (root / "contextcanvas").exists()):
+    if data is None and complete and at_hand(read_card("contextcanvas"), data_root()) is None:
         return _cases_from_records(records, path), "the samples file"
     cases = _cases_from_data(data)
     if data is None and complete and not set(records) & set(cases):

@@ -20,16 +20,17 @@ if TYPE_CHECKING:
 def _data_file(data: Path | None) -> Path | None:
     """The file of records: what is named (a path, or a demo's name), else below `$LMMS_AES_DATA`; None without any."""
     from lmms_aes_tasks.records import SourceError
-    from lmms_aes_tasks.sources import canonical_file, card_names, data_root, locate, read_card
+    from lmms_aes_tasks.sources import at_hand, canonical_file, card_names, data_root, locate, read_card
 
     if data is not None:
         name = str(data)
         if not data.exists() and name in card_names() and read_card(name).generator:
             return canonical_file(read_card(name))
         return locate(read_card("critiquecanvas"), data)
-    root = data_root()
+    card = read_card("critiquecanvas")
+    place = at_hand(card, data_root())
     try:
-        return locate(read_card("critiquecanvas")) if root and (root / "critiquecanvas").exists() else None
+        return None if place is None else locate(card, place)
     except SourceError:
         return None
 
@@ -163,10 +164,10 @@ def _content(scored: Scored, metrics: Sequence[str], resamples: int, seed: int) 
         "benchmark": "critiquecanvas",
         **_group(scored, there, resamples, seed),
         "by_domain": {domain: _group(_of_domain(scored, domain), there, 0, seed) for domain in domains},
-        "not_computed": dict(scored.missing),
-        "problems": list(scored.problems),
+        "not_computed": dict(scored.late.missing),
+        "problems": list(scored.late.problems),
         "unread": unread_texts([item.style for item in scored.items]),
-        "encoders": dict(scored.encoders),
+        "encoders": dict(scored.late.encoders),
         "triggers": triggers().version,
         "wordnet": lexicon().version,
         "interval": bootstrap_json("critiques", resamples, seed),
@@ -279,7 +280,7 @@ def score(
 
     Values that encoders gave are kept in the cache: an interrupted call goes on where it was.
     """
-    from lmms_aes_tasks.cli.plots import check_plot_name, draw_critiques
+    from lmms_aes_tasks.cli.plots import check_plot_name
     from lmms_aes_tasks.cli.tables import score_json
     from lmms_aes_tasks.critiquecanvas.scoring import computed, paired_difference, score_model
     from lmms_aes_tasks.outputs import refuse_input
@@ -317,3 +318,53 @@ def score(
     if compare is not None:
         _print(content["second"] | {"references_from": references_from}, compare.name)
         _print_differences(content["differences"], predictions.name, compare.name)
+
+
+# -- The plot ---------------------------------------------------------------------------------------------------------
+
+
+def draw_critiques(path: Path, models: Mapping[str, Mapping[str, Any]]) -> None:
+    """The six reference metrics with their intervals, and how many critiques address each dimension.
+
+    Args:
+        path: File to write.
+        models: What `score critiquecanvas --json` writes, by the name to print; one model or two.
+    """
+    from lmms_aes_tasks.cli.plots import drawing
+
+    printed = {
+        "bleu": "BLEU",
+        "rouge_l": "ROUGE-L",
+        "meteor": "METEOR",
+        "bert_f1": "BERT-F1",
+        "sbert_cos": "SBERT-Cos",
+        "clip_cos": "CLIP cosine",
+    }
+    first = next(iter(models.values()))
+    names = [name for name in printed if name in first["metrics"]]
+    dimensions = list(first["dimensions"])
+    width = 0.8 / len(models)
+    with drawing(path, 1, 2, (12, 4.8), "CritiqueCanvas") as axes:
+        left, right = axes[0]
+        for index, (model, content) in enumerate(models.items()):
+            shift = (index - (len(models) - 1) / 2) * width
+            for place, name in enumerate(names):
+                score = content["metrics"].get(name)
+                if score is None or score["value"] is None:
+                    continue
+                value = score["value"]
+                label = model.replace("$", r"\$") if place == 0 else None
+                left.bar(place + shift, value, width * 0.9, color=f"C{index}", label=label)
+                if score["low"] is not None:
+                    errors = [[max(0.0, value - score["low"])], [max(0.0, score["high"] - value)]]
+                    left.errorbar(place + shift, value, errors, color="0.25", capsize=2, linewidth=1)
+            shares = [100 * content["dimensions"].get(name, 0.0) for name in dimensions]
+            right.barh([place + shift for place in range(len(dimensions))], shares, width * 0.9, color=f"C{index}")
+        left.set(xticks=range(len(names)), ylabel="value (fraction)", title="Metrics, 95% interval")
+        left.set_xticklabels([printed[name] for name in names], rotation=20, ha="right")
+        if names:
+            left.margins(y=0.25)  # room for the legend
+            left.legend(loc="upper left", fontsize=8)
+        right.set(yticks=range(len(dimensions)), yticklabels=dimensions, xlim=(0, 100))
+        right.set(xlabel="% of critiques that address it", title="Dimensions")
+        right.invert_yaxis()

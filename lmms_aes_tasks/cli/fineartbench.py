@@ -190,7 +190,7 @@ def score(
     With combined p-values, the rankings of both sides, McFadden's R², raw agreement beside the share of "left", and by
     attribute where style_1k.json and content_1k.json lie beside the human file or in base/.
     """
-    from lmms_aes_tasks.cli.plots import check_plot_name, draw_ranks
+    from lmms_aes_tasks.cli.plots import check_plot_name
     from lmms_aes_tasks.fineartbench.files import MODES, judgements_of, read_rows
     from lmms_aes_tasks.fineartbench.responses import model_judgements
     from lmms_aes_tasks.predictions import PredictionError
@@ -358,3 +358,42 @@ def _print_notes(content: Mapping[str, Any], mode: str, n_parts: int, level: str
         without = content["without_value"][name]
         if without:
             typer.echo(f"{printed}: {without} of {n_parts} {level} have no value (their problems are in --json)")
+
+
+# -- The plot ---------------------------------------------------------------------------------------------------------
+
+
+def draw_ranks(path: Path, rankings: Mapping[str, Mapping[str, float]], title: str) -> None:
+    """Ranks by experts against ranks by the model, one panel a rating.
+
+    Args:
+        path: File to write.
+        rankings: Ratings by method under `human_elo`, `model_elo`, `human_bt`, `model_bt`, as far as they exist.
+        title: Text above the panels.
+
+    Raises:
+        PredictionError: There is no rating of both sides.
+    """
+    from lmms_aes_tasks.cli.plots import drawing
+    from lmms_aes_tasks.predictions import PredictionError
+
+    names = [name for name in ("elo", "bt") if f"human_{name}" in rankings and f"model_{name}" in rankings]
+    if not names:
+        raise PredictionError(f"{path}: nothing to draw, for neither rating is defined (--json has the reasons)")
+    with drawing(path, 1, len(names), (5.2 * len(names), 5.2), title) as axes:
+        for axis, name in zip(axes[0], names, strict=False):
+            places = {}
+            for side in ("human", "model"):
+                own = rankings[f"{side}_{name}"]
+                ordered = sorted(own, key=own.__getitem__, reverse=True)
+                places[side] = {method: place for place, method in enumerate(ordered, 1)}
+            k = len(places["human"])
+            axis.plot([1, k], [1, k], color="0.8", zorder=0)
+            for method, place in places["human"].items():
+                point = (place, places["model"][method])
+                axis.scatter(*point, color="tab:blue")
+                label = method.replace("$", r"\$")
+                axis.annotate(label, point, xytext=(5, 4), textcoords="offset points", fontsize=8)
+            heading = {"elo": "Elo", "bt": "Bradley–Terry"}[name]
+            axis.set(xlabel="rank by experts", ylabel="rank by model", title=heading)
+            axis.set(xlim=(0.5, k + 2.3), ylim=(k + 0.5, 0.5), xticks=range(1, k + 1), yticks=range(1, k + 1))

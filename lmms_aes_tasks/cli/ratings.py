@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 if TYPE_CHECKING:
-    from lmms_aes_tasks.utils.ratings import EvaluatorPair, HumanScore, JudgeAgreement, Statistic
+    from lmms_aes_tasks.utils.ratings import EvaluatorPair, HumanScore, JudgeAgreement, JudgedModel, Statistic
 
 
 def _shown(found: Statistic) -> str:
@@ -116,7 +117,7 @@ def ratings(
     """HumanScore and agreement of evaluators (CritiqueCanvas, S14, S15); with --judge, people against an MLLM judge."""
     from dataclasses import asdict
 
-    from lmms_aes_tasks.cli.plots import check_plot_name, draw_judge
+    from lmms_aes_tasks.cli.plots import check_plot_name
     from lmms_aes_tasks.cli.tables import bootstrap_json
     from lmms_aes_tasks.critiquecanvas.judge import read_judge_file, verdicts_of
     from lmms_aes_tasks.critiquecanvas.ratings import read_ratings
@@ -157,3 +158,27 @@ def ratings(
             _print_judge(agreement, unread)
     if plot is not None and agreement is not None:
         draw_judge(plot, agreement.models, "Critiques: people and judge")
+
+
+# -- The plot ---------------------------------------------------------------------------------------------------------
+
+
+def draw_judge(path: Path, models: Mapping[str, JudgedModel], title: str) -> None:
+    """Scores by people against scores by the judge, a point for each model.
+
+    Args:
+        path: File to write.
+        models: Scores by model.
+        title: Text above the figure.
+    """
+    from lmms_aes_tasks.cli.plots import drawing
+
+    with drawing(path, 1, 1, (5.6, 5.2), title) as axes:
+        axis = axes[0][0]
+        axis.plot([1, 5], [1, 5], color="0.8", zorder=0)
+        for model, own in models.items():
+            axis.scatter(own.human, own.judge, color="tab:blue")
+            label = model.replace("$", r"\$")
+            point = (own.human, own.judge)
+            axis.annotate(label, point, xytext=(5, 4), textcoords="offset points", fontsize=8)
+        axis.set(xlabel="people, mean H", ylabel="judge, mean overall quality", xlim=(0.8, 5.2), ylim=(0.8, 5.2))

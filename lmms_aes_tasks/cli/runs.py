@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lmms_aes_tasks.cli.redaction import shown_arguments
+from lmms_aes_tasks.harness_results import read_results, results_files
 from lmms_aes_tasks.records import SourceError
 
 if TYPE_CHECKING:
@@ -37,7 +39,7 @@ class Run:
     samples: str | None
 
 
-def _model(config: dict[str, Any]) -> str:
+def _model(config: Mapping[str, Any]) -> str:
     arguments = config.get("model_args") or ""
     return f"{config.get('model')} ({shown_arguments(arguments)})" if arguments else str(config.get("model"))
 
@@ -50,30 +52,18 @@ def find_runs(folder: Path) -> list[Run]:
     """
     if not folder.is_dir():
         raise SourceError(f"{folder} is not a folder. Name an output folder of lmms-eval.")
-    runs = []
-    for path in sorted(folder.rglob("*_results.json")):
-        try:
-            content = json.loads(path.read_text("utf-8"))
-            for task, values in content["results"].items():
-                if task not in content["n-samples"]:
-                    continue  # a group's row: its tasks have their own
-                metrics = {
-                    key.removesuffix(",none"): value
-                    for key, value in values.items()
-                    if key.endswith(",none")
-                    and "_stderr" not in key
-                    and not isinstance(value, (list, str))
-                    and key != "bypass,none"  # of --predict_only: a filler, no metric
-                }
-                samples = path.with_name(path.name.removesuffix("results.json") + f"samples_{task}.jsonl")
-                n = content["n-samples"][task]["effective"]
-                found = str(samples) if samples.is_file() else None
-                runs.append(Run(_model(content["config"]), task, int(n), metrics, str(path), found))
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise SourceError(
-                f"{path}: not a results file of lmms-eval ({error!r}). Remove it, or name another folder."
-            ) from None
-    return runs
+    return [
+        Run(
+            _model(found.config),
+            found.task,
+            found.n,
+            dict(found.metrics),
+            str(found.results),
+            str(found.samples) if found.samples.is_file() else None,
+        )
+        for path in results_files(folder)
+        for found in read_results(path)
+    ]
 
 
 def runs(

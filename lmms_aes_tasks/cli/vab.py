@@ -262,9 +262,9 @@ def score(
     With 95% intervals over tasks, the exact random baseline of the same tasks, parse and order-flip rates, and the
     distribution of the chosen position. With --compare, paired differences and exact McNemar tests.
     """
-    from lmms_aes_tasks.cli.plots import check_plot_name, draw_selection
+    from lmms_aes_tasks.cli.plots import check_plot_name
     from lmms_aes_tasks.predictions import PredictionError
-    from lmms_aes_tasks.sources import data_root, hub_copy, read_card
+    from lmms_aes_tasks.sources import at_hand, data_root, read_card
     from lmms_aes_tasks.vab.responses import read_responses, read_trials
     from lmms_aes_tasks.vab.rows import read_tasks, tasks_of_data
 
@@ -276,8 +276,7 @@ def score(
     if compare and plot is not None:
         raise PredictionError("--plot draws the scores of one run: leave out --compare")
     check_plot_name(plot)
-    root = data_root()
-    fallback = root / "vab" if root is not None and (root / "vab").exists() else hub_copy(read_card("vab"))
+    fallback = at_hand(read_card("vab"), data_root())
     known = read_tasks(tasks) if tasks is not None else tasks_of_data(data) if data is not None else None
     responses_read = read_responses(paths, known, allow_incomplete, fallback)
     first = responses_read.trials
@@ -297,3 +296,46 @@ def score(
         typer.echo(json.dumps(shape, allow_nan=False))
     else:
         _print_scores(shape)
+
+
+# -- The plot ---------------------------------------------------------------------------------------------------------
+
+
+def draw_selection(path: Path, shape: Mapping[str, Any], questions: Mapping[str, str], title: str) -> None:
+    """ap@1 and pass^3 over the number of images, with their intervals and the exact random baseline.
+
+    Args:
+        path: File to write.
+        shape: What `score vab --json` writes.
+        questions: Printed name by key, of the questions to draw.
+        title: Text above the panels.
+    """
+    from lmms_aes_tasks.cli.plots import drawing
+
+    def at(part: Mapping[str, Any], size: str) -> Mapping[str, Any]:
+        return part["overall"] if size == "all" else part["by_n_images"][size]  # type: ignore[no-any-return]
+
+    sizes = ["all", *shape["by_n_images"]]
+    with drawing(path, 1, 2, (11, 4.6), title) as axes:
+        for axis, (metric, heading) in zip(axes[0], (("ap_at_1", "ap@1"), ("pass_pow_3", "pass^3")), strict=True):
+            width = 0.8 / len(questions)
+            for index, (question, printed) in enumerate(questions.items()):
+                shift = (index - (len(questions) - 1) / 2) * width
+                for place, size in enumerate(sizes):
+                    value = at(shape, size)[question].get(metric)
+                    if value is None:
+                        continue
+                    low, high = at(shape["intervals"], size)[question][metric] or (value, value)
+                    x = place + shift
+                    label = printed if place == 0 else None
+                    axis.bar(x, 100 * value, width * 0.9, color=f"C{index}", label=label)
+                    # an interval holds its value up to rounding
+                    errors = [[100 * max(0.0, value - low)], [100 * max(0.0, high - value)]]
+                    axis.errorbar(x, 100 * value, errors, color="0.25", capsize=2, linewidth=1)
+                    chance = at(shape["random_baseline"], size)[question].get(metric)
+                    if chance is not None:
+                        axis.hlines(100 * chance, x - width / 2, x + width / 2, color="black", linestyles="dotted")
+            axis.set(xticks=range(len(sizes)), xticklabels=sizes, xlabel="images in the set", title=heading)
+            axis.set(ylim=(0, 100), ylabel="% of trials" if metric == "ap_at_1" else "% of tasks")
+            axis.plot([], [], color="black", linestyle="dotted", label="random")
+        axes[0][1].legend(loc="upper left", bbox_to_anchor=(1.01, 1))

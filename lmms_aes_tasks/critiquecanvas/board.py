@@ -230,7 +230,7 @@ def _is_copy(item: CritiqueItem) -> bool:
 
 
 def _metrics(items: Sequence[CritiqueItem]) -> dict[str, Metric]:
-    scored = Scored(tuple(items), {}, {}, {})
+    scored = Scored(tuple(items))
     metrics = {}
     for name in computed(scored):
         score, facts = metric_score(scored, name, RESAMPLES, SEED), METRICS[name]

@@ -66,17 +66,19 @@ class EncoderMetrics:
         if not there:
             return LateValues({}, missing)
         answered = [(case, answers[case.id]) for case in read_cases(path).values() if case.id in answers]
-        computed, identities, reasons, _ = embed_all(answered, there)
+        given = embed_all(answered, there)
         values = {
             metric: {item: round(value, DIGITS) for item, value in by_id.items() if math.isfinite(value)}
-            for metric, by_id in computed.items()
+            for metric, by_id in given.values.items()
         }
         for metric in there:
             if not values.get(metric):
                 # an encoder's message names its folder: it stays here
-                missing[metric] = f"{NOT_COMPUTED}its encoder could not be used" if metric in reasons else "no value"
+                missing[metric] = (
+                    f"{NOT_COMPUTED}its encoder could not be used" if metric in given.missing else "no value"
+                )
         kept = {metric: by_id for metric, by_id in values.items() if by_id}
-        return LateValues(kept, missing, {metric: identities[metric] for metric in kept})
+        return LateValues(kept, missing, {metric: given.encoders[metric] for metric in kept}, given.problems)
 
     def of_record(self, record: Mapping[str, Any]) -> dict[str, float]:
         """The values that a record holds.

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import functools
+import math
 import multiprocessing
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from lmms_aes_tasks.board.late import LateValues
 from lmms_aes_tasks.critiquecanvas.items import (
     EMBEDDING_METRICS,
     LEXICAL_METRICS,
@@ -176,24 +178,20 @@ class Scored:
 
     Attributes:
         items: Lexical values and style, sorted by id.
-        embedded: Values by embedding metric, in the items' order, NaN where an image does not decode.
-        encoders: Identity of the encoder by metric.
-        missing: Why an embedding metric was not computed, by metric.
-        problems: Images that do not decode.
+        late: What the encoders gave, NaN where an image does not decode.
     """
 
     items: tuple[CritiqueItem, ...]
-    embedded: Mapping[str, Floats]
-    encoders: Mapping[str, str]
-    missing: Mapping[str, str]
-    problems: tuple[str, ...] = ()
+    late: LateValues = field(default_factory=LateValues)
+
+    def embedded(self, metric: str) -> Floats:
+        """Values of an embedding metric in the items' order; NaN where there is none."""
+        by_id = self.late.values[metric]
+        return np.array([by_id.get(item.id, np.nan) for item in self.items], np.float64)
 
     def where(self, keep: Callable[[CritiqueItem], bool]) -> Scored:
         """The part of the items that is kept."""
-        places = [place for place, item in enumerate(self.items) if keep(item)]
-        embedded = {name: values[places] for name, values in self.embedded.items()}
-        items = tuple(self.items[place] for place in places)
-        return Scored(items, embedded, self.encoders, self.missing, self.problems)
+        return Scored(tuple(item for item in self.items if keep(item)), self.late)
 
 
 def items_of_metric(scored: Scored, metric: str) -> tuple[Floats, Statistic]:
@@ -211,8 +209,8 @@ def items_of_metric(scored: Scored, metric: str) -> tuple[Floats, Statistic]:
         return style_sums([item.style for item in scored.items], metric), ratio
     if metric in ("rouge_l", "meteor"):
         values = np.array([getattr(item.lexical, metric) for item in scored.items], np.float64)
-    elif metric in scored.embedded:
-        values = scored.embedded[metric]
+    elif metric in scored.late.values:
+        values = scored.embedded(metric)
     else:
         raise ValueError(f"metric {metric!r} is unknown or was not computed: use one of {', '.join(METRICS)}")
     known = ~np.isnan(values)
@@ -287,23 +285,18 @@ def per_item(scored: Scored) -> Iterator[dict[str, Any]]:
     """One object an item: its record and its embedding values, by id."""
     from lmms_aes_tasks.critiquecanvas.items import record_of
 
-    for place, item in enumerate(scored.items):
-        values = {name: finite(column[place]) for name, column in scored.embedded.items()}
+    for item in scored.items:
+        values = {name: finite(by_id.get(item.id, math.nan)) for name, by_id in scored.late.values.items()}
         yield record_of(item) | values
 
 
-def embed_all(
-    answered: Sequence[tuple[Case, str]], metrics: Sequence[str], shown: bool = False
-) -> tuple[dict[str, dict[str, float]], dict[str, str], dict[str, str], tuple[str, ...]]:
-    """Embedding metrics of texts.
+def embed_all(answered: Sequence[tuple[Case, str]], metrics: Sequence[str], shown: bool = False) -> LateValues:
+    """Embedding metrics of texts, NaN where an image does not decode.
 
     Args:
         answered: (case, text of the critique) in the order of the data, so that images are read in it, too.
         metrics: Of `EMBEDDING_METRICS`.
         shown: Whether progress bars are drawn.
-
-    Returns:
-        By metric its value by id; by metric its encoder; by metric why it was not computed; images that do not decode.
     """
     from lmms_aes_tasks.critiquecanvas.encoders import EmbeddingCase, embed, embedding_store, encoders_in_environment
     from lmms_aes_tasks.utils.embeddings import EncoderError
@@ -322,7 +315,7 @@ def embed_all(
         values[metric] = {case.id: float(value) for case, value in zip(cases, found.values, strict=True)}
         encoders[metric] = found.encoder
         problems += found.problems
-    return values, encoders, missing, tuple(problems)
+    return LateValues(values, missing, encoders, tuple(problems))
 
 
 def score_model(
@@ -347,15 +340,10 @@ def score_model(
     items = score_critiques(answered, processes, Progress(shown, "lexical"))
     wanted = [name for name in EMBEDDING_METRICS if name in metrics]
     texts = [(case, critique_text(response)) for case, response in answered] if wanted else []
-    values, encoders, missing, problems = embed_all(texts, wanted, shown)
-    ordered = tuple(sorted(items, key=lambda item: item.id))
-    embedded = {
-        name: np.array([by_id.get(item.id, np.nan) for item in ordered], np.float64) for name, by_id in values.items()
-    }
-    return Scored(ordered, embedded, encoders, missing, problems)
+    return Scored(tuple(sorted(items, key=lambda item: item.id)), embed_all(texts, wanted, shown))
 
 
 def computed(scored: Scored, metrics: Sequence[str] = METRICS) -> list[str]:
     """Those of the metrics that there are values for, in the order of `METRICS`."""
-    there = {*LEXICAL_METRICS, *STYLE_METRICS, *scored.embedded}
+    there = {*LEXICAL_METRICS, *STYLE_METRICS, *scored.late.values}
     return [name for name in METRICS if name in metrics and name in there]

@@ -10,11 +10,7 @@ from lmms_aes_tasks.board.schema import BoardRow
 
 
 def headline_of(benchmark: str, task: str) -> str | None:
-    """Name of the metric that stands for a task; higher is better in each. None for a task of no benchmark here.
-
-    >>> headline_of("vab", "vab_tb1_greedy"), headline_of("fineartbench", "fineartbench_2afc_global_cot")
-    ('pass^3', 'artist_elo_rho_aligned')
-    """
+    """Name of the metric that stands for a task; higher is better in each. None for a task of no benchmark here."""
     if benchmark not in registry.names():
         return None
     return registry.benchmark(benchmark).family_of(task).headline or None

@@ -19,11 +19,10 @@ from lmms_aes_tasks import registry
 from lmms_aes_tasks.board.benchmark import Task
 from lmms_aes_tasks.board.schema import is_day
 from lmms_aes_tasks.board.text import looks_local
+from lmms_aes_tasks.harness_results import not_results, read_results, results_files
 from lmms_aes_tasks.leaderboard.tasks import known_tasks
 from lmms_aes_tasks.records import SourceError
 from lmms_aes_tasks.utils.errors import problem_text
-
-_MAX_RESULTS_BYTES = 256 * 1024 * 1024
 
 Value = bool | int | float | str | list[str] | None
 
@@ -55,15 +54,6 @@ class TaskRun:
     system_instruction: str | None = None
 
 
-def _metrics(values: Mapping[str, Any]) -> dict[str, float | None]:
-    found: dict[str, float | None] = {}
-    for key, value in values.items():
-        name = key.removesuffix(",none")
-        if key.endswith(",none") and "_stderr" not in key and not isinstance(value, (str, list, dict, bool)):
-            found[name] = None if value is None or not math.isfinite(value) else float(value)
-    return found
-
-
 def _day(text: Any) -> str:
     match = re.match(r"(\d{4})-?(\d{2})-?(\d{2})", str(text))
     day = "-".join(match.groups()) if match else ""
@@ -73,36 +63,34 @@ def _day(text: Any) -> str:
 
 
 def _task_runs(path: Path) -> list[TaskRun]:
-    """The tasks of ours in one results file."""
-    if path.stat().st_size > _MAX_RESULTS_BYTES:
-        raise SourceError(f"{path}: larger than {_MAX_RESULTS_BYTES} bytes. Is it a results file of lmms-eval?")
-    try:
-        content = json.loads(path.read_bytes())
-        found = []
-        for name, counts in content["n-samples"].items():
-            task, task_config = known_tasks().get(name), content["configs"].get(name, {})
-            if task is None or (task_config.get("metadata") or {}).get("benchmark") != task.benchmark:
+    """The tasks of ours in one results file.
+
+    Raises:
+        SourceError: It is no results file of lmms-eval.
+    """
+    runs = []
+    for found in read_results(path):
+        task = known_tasks().get(found.task)
+        try:
+            if task is None or (found.task_config.get("metadata") or {}).get("benchmark") != task.benchmark:
                 continue
-            config = content["config"]
-            limited = config.get("limit") is not None or bool(config.get("offset"))
-            found.append(
+            limited = found.config.get("limit") is not None or bool(found.config.get("offset"))
+            runs.append(
                 TaskRun(
                     task=task,
                     results=path,
-                    samples=path.with_name(path.name.removesuffix("results.json") + f"samples_{name}.jsonl"),
-                    config=config,
-                    task_config=task_config,
-                    metrics=_metrics(content["results"][name]),
-                    limited=limited or counts["effective"] != counts["original"],
-                    day=_day(content["date"]),
-                    system_instruction=content.get("system_instruction"),
+                    samples=found.samples,
+                    config=found.config,
+                    task_config=found.task_config,
+                    metrics=found.metrics,
+                    limited=limited or found.n != found.n_all,
+                    day=_day(found.run["date"]),
+                    system_instruction=found.run.get("system_instruction"),
                 )
             )
-        return found
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise SourceError(
-            f"{path}: not a results file of lmms-eval ({error!r}). Remove it, or name another folder."
-        ) from None
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise not_results(path, error) from None
+    return runs
 
 
 def find_task_runs(places: Sequence[Path], only: Sequence[str] = ()) -> list[TaskRun]:
@@ -127,7 +115,7 @@ def find_task_runs(places: Sequence[Path], only: Sequence[str] = ()) -> list[Tas
         if not place.is_dir() and not place.is_file():
             what = "is neither a file nor a folder" if place.exists() else "does not exist"
             raise SourceError(f"{place} {what}. Name an output folder of lmms-eval, or a results file in it.")
-        for path in sorted(place.rglob("*_results.json")) if place.is_dir() else [place]:
+        for path in results_files(place) if place.is_dir() else [place]:
             files.setdefault(path.resolve(), path)
     runs = [run for path in files.values() for run in _task_runs(path) if not only or run.task.name in only]
     names = ", ".join(map(str, places))

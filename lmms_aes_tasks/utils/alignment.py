@@ -15,18 +15,20 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from lmms_aes_tasks.utils.judgements import OUTCOMES
+from lmms_aes_tasks.utils.judgements import Judgement as Judgement
+from lmms_aes_tasks.utils.judgements import left_share as left_share
+from lmms_aes_tasks.utils.judgements import methods_of as methods_of
+from lmms_aes_tasks.utils.judgements import pair_agreement as pair_agreement
+from lmms_aes_tasks.utils.judgements import to_games as to_games
 from lmms_aes_tasks.utils.rank_correlation import Rho, positions, spearman
 from lmms_aes_tasks.utils.ranking import (
-    LEFT,
-    NONE,
-    RIGHT,
     Games,
     bradley_terry,
     bradley_terry_official,
     bradley_terry_with_prior,
     elo_ratings,
     feedback_arc_ratio,
-    games,
     win_matrix,
 )
 
@@ -46,45 +48,6 @@ PRIOR = 0.5
 """Weight of the aligned prior at the task level: half a win and half a loss a method, the usual pseudo-count; ours."""
 
 Floats = npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Judgement:
-    """One pair as one side judged it.
-
-    Attributes:
-        id: Number of the pair in the benchmark's file: the question order.
-        content: Index of the content image.
-        style: Index of the style.
-        left: Method shown left.
-        right: Method shown right.
-        winner: `left`, `right`, `skipped` (seen, not decided), or `""` (not annotated, or no answer read).
-    """
-
-    id: int
-    content: int
-    style: int
-    left: str
-    right: str
-    winner: str
-
-
-_OUTCOMES = {"left": LEFT, "right": RIGHT}
-
-
-def to_games(judgements: Sequence[Judgement], methods: Sequence[str]) -> Games:
-    """Judgements as games between numbered methods, in their order."""
-    number = {method: position for position, method in enumerate(methods)}
-    return games(
-        [number[j.left] for j in judgements],
-        [number[j.right] for j in judgements],
-        [_OUTCOMES.get(j.winner, NONE) for j in judgements],
-    )
-
-
-def methods_of(judgements: Sequence[Judgement]) -> list[str]:
-    """All methods that were shown, in alphabetical order."""
-    return sorted({name for j in judgements for name in (j.left, j.right)})
 
 
 # -- Correlation ------------------------------------------------------------------------------------------------------
@@ -279,8 +242,8 @@ def joint_rows(
     human: Sequence[Judgement], model: Sequence[Judgement], before: int | None = None
 ) -> tuple[list[Judgement], list[Judgement]]:
     """Pairs that both sides decided, joined by id, in question order; the first `before` of them."""
-    decided = {judgement.id: judgement for judgement in model if judgement.winner in _OUTCOMES}
-    shared = [j for j in _in_order(human) if j.winner in _OUTCOMES and j.id in decided][:before]
+    decided = {judgement.id: judgement for judgement in model if judgement.winner in OUTCOMES}
+    shared = [j for j in _in_order(human) if j.winner in OUTCOMES and j.id in decided][:before]
     return shared, [decided[judgement.id] for judgement in shared]
 
 
@@ -332,12 +295,12 @@ def artist_alignment(
 
 # -- Task level -------------------------------------------------------------------------------------------------------
 
-Task = tuple[int, int]
+ContentStyle = tuple[int, int]
 
 
-def by_task(judgements: Sequence[Judgement]) -> dict[Task, list[Judgement]]:
+def by_task(judgements: Sequence[Judgement]) -> dict[ContentStyle, list[Judgement]]:
     """Judgements by (content, style), each in question order."""
-    found: dict[Task, list[Judgement]] = {}
+    found: dict[ContentStyle, list[Judgement]] = {}
     for judgement in _in_order(judgements):
         found.setdefault((judgement.content, judgement.style), []).append(judgement)
     return found
@@ -345,13 +308,13 @@ def by_task(judgements: Sequence[Judgement]) -> dict[Task, list[Judgement]]:
 
 def consistent_tasks(
     human: Sequence[Judgement], methods: Sequence[str], least: int = MIN_GAMES, most: float = MAX_FEEDBACK
-) -> tuple[dict[Task, list[Judgement]], dict[str, int]]:
+) -> tuple[dict[ContentStyle, list[Judgement]], dict[str, int]]:
     """Tasks with enough decided judgements and few feedback arcs, without their skipped rows (section 4.2).
 
     Returns:
         The tasks that are kept, and the number of the others by `few_judgements` and `feedback_arcs`.
     """
-    decided = [judgement for judgement in human if judgement.winner in _OUTCOMES]
+    decided = [judgement for judgement in human if judgement.winner in OUTCOMES]
     kept = {}
     dropped = {"few_judgements": len(by_task(human)) - len(by_task(decided)), "feedback_arcs": 0}
     for task, own in by_task(decided).items():
@@ -419,19 +382,3 @@ def _same_methods(human: Sequence[Judgement], model: Sequence[Judgement]) -> lis
     if others:
         raise ValueError(f"unknown method {', '.join(others)}: the human file has {', '.join(methods)}")
     return methods
-
-
-# -- Plain agreement --------------------------------------------------------------------------------------------------
-
-
-def pair_agreement(human: Sequence[Judgement], model: Sequence[Judgement]) -> tuple[int, int]:
-    """Pairs that both judged alike, and pairs that the experts decided; an answer that was not read is not alike."""
-    answers = {judgement.id: judgement.winner for judgement in model}
-    decided = [judgement for judgement in human if judgement.winner in _OUTCOMES and judgement.id in answers]
-    return sum(answers[judgement.id] == judgement.winner for judgement in decided), len(decided)
-
-
-def left_share(judgements: Sequence[Judgement]) -> tuple[int, int]:
-    """Judgements for left, and all decided ones: a raw agreement means little without it."""
-    decided = [judgement for judgement in judgements if judgement.winner in _OUTCOMES]
-    return sum(judgement.winner == "left" for judgement in decided), len(decided)

@@ -60,7 +60,7 @@ def test_a_plot_is_refused_before_work(run: list[Any], error_of: Callable[..., s
 
 
 def test_points_stand_at_the_ranks(kept: list[Any], tmp_path: Path) -> None:
-    from lmms_aes_tasks.cli.plots import draw_ranks
+    from lmms_aes_tasks.cli.fineartbench import draw_ranks
 
     rankings = {
         "human_elo": {"a$b$": 1510.0, "c": 1490.0, "d": 1500.0},

@@ -326,7 +326,7 @@ def test_the_yaml_names_every_metric_once() -> None:
     assert list(listed) == list(METRICS)
     assert listed == {name: f"lmms_aes_tasks.critiquecanvas.aggregate_{name}" for name in METRICS}
     items = [process_results(document(id=f"c{n}"), ["Soft light falls."])["bleu"] for n in range(3)]
-    scored = Scored(tuple(items), {}, {}, {})
+    scored = Scored(tuple(items))
     for name in METRICS:
         if name not in EMBEDDING_METRICS:
             function = getattr(critiquecanvas, f"aggregate_{name}")
