@@ -12,7 +12,7 @@ def tiny_model(
     folder: Annotated[Path, typer.Argument(help="Where to save it; an earlier one of this command is replaced.")],
     seed: Annotated[int, typer.Option(help="Seed of the weights.")] = 0,
 ) -> None:
-    """Build a real Qwen3-VL with random weights (0.1 million parameters), to try an installation on any CPU.
+    """Build a real Qwen3-VL with random weights (0.15 million parameters), to try an installation on any CPU.
 
     Then: `lmms-eval --model qwen3_vl --model_args pretrained=FOLDER,device=cpu,device_map=cpu --tasks …`
     """

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from lmms_aes_tasks.utils.errors import AesError
 
@@ -69,48 +70,29 @@ def check_folder(folder: Path) -> None:
         )
 
 
-def build_tiny_qwen3_vl(folder: Path, seed: int = 0) -> int:
-    """Save a random Qwen3-VL of about 0.2 million parameters, with processor and byte-level tokenizer.
+def _processor(vocabulary: dict[str, int]) -> Any:
+    """Byte-level tokenizer, image processor and chat template."""
+    from transformers import Qwen2Tokenizer, Qwen2VLImageProcessor, Qwen3VLProcessor, Qwen3VLVideoProcessor
 
-    Args:
-        folder: Where to save it; replaced when it holds an earlier one.
-        seed: Seed of the weights.
-
-    Returns:
-        The number of parameters.
-
-    Raises:
-        ModelFolderError: `folder` is there and is not such a model alone.
-    """
-    check_folder(folder)
-    import torch
-    from tokenizers import pre_tokenizers
-    from transformers import (
-        Qwen2Tokenizer,
-        Qwen2VLImageProcessor,
-        Qwen3VLConfig,
-        Qwen3VLForConditionalGeneration,
-        Qwen3VLProcessor,
-        Qwen3VLVideoProcessor,
-    )
-
-    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-    vocabulary = {token: number for number, token in enumerate((*_SPECIAL, *alphabet))}
-    tokenizer = Qwen2Tokenizer(
-        vocab=vocabulary,
-        merges=[],
-        eos_token="<|im_end|>",
-        pad_token="<|endoftext|>",
-        extra_special_tokens=list(_SPECIAL),
-    )
     image = {"patch_size": PATCH, "temporal_patch_size": 2, "merge_size": 2}
-    processor = Qwen3VLProcessor(
+    return Qwen3VLProcessor(
         image_processor=Qwen2VLImageProcessor(**image, image_mean=[0.5] * 3, image_std=[0.5] * 3),
-        tokenizer=tokenizer,
+        tokenizer=Qwen2Tokenizer(
+            vocab=vocabulary,
+            merges=[],
+            eos_token="<|im_end|>",
+            pad_token="<|endoftext|>",
+            extra_special_tokens=list(_SPECIAL),
+        ),
         video_processor=Qwen3VLVideoProcessor(**image),
         chat_template=_CHAT_TEMPLATE,
     )
-    config = Qwen3VLConfig(
+
+
+def _config(vocabulary: dict[str, int]) -> Any:
+    from transformers import Qwen3VLConfig
+
+    return Qwen3VLConfig(
         text_config={
             "vocab_size": len(vocabulary),
             "hidden_size": 32,
@@ -139,12 +121,40 @@ def build_tiny_qwen3_vl(folder: Path, seed: int = 0) -> int:
         vision_end_token_id=vocabulary["<|vision_end|>"],
         tie_word_embeddings=False,  # tied random weights would repeat the last token for ever
     )
+
+
+def _random_model(config: Any, seed: int) -> Any:
+    import torch
+    from transformers import Qwen3VLForConditionalGeneration
+
     generator_state = torch.random.get_rng_state()
     torch.manual_seed(seed)
     try:
-        model = Qwen3VLForConditionalGeneration(config)
+        return Qwen3VLForConditionalGeneration(config)
     finally:
         torch.random.set_rng_state(generator_state)
+
+
+def build_tiny_qwen3_vl(folder: Path, seed: int = 0) -> int:
+    """Save a random Qwen3-VL of about 0.15 million parameters, with processor and byte-level tokenizer.
+
+    Args:
+        folder: Where to save it; replaced when it holds an earlier one.
+        seed: Seed of the weights.
+
+    Returns:
+        The number of parameters.
+
+    Raises:
+        ModelFolderError: `folder` is there and is not such a model alone.
+    """
+    check_folder(folder)
+    from tokenizers import pre_tokenizers
+
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    vocabulary = {token: number for number, token in enumerate((*_SPECIAL, *alphabet))}
+    processor = _processor(vocabulary)
+    model = _random_model(_config(vocabulary), seed)
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".lmms-aes.", dir=folder.parent) as name:
         made = Path(name) / "model"
