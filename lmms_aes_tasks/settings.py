@@ -46,9 +46,8 @@ def read_settings(kind: type[_Settings], kwargs: Mapping[str, Any] | None) -> _S
     return kind(**given)
 
 
-@functools.cache
 def load_prompt(prompt_id: str, prompt_file: str | None, required: tuple[str, ...]) -> Prompt:
-    """Our prompt, or a user's file in its place; its id and SHA-256 are logged once.
+    """Our prompt, or a user's file in its place; its id and SHA-256 are logged once a state of the file.
 
     Args:
         prompt_id: Name of a file in `prompts/`, without its ending.
@@ -58,11 +57,16 @@ def load_prompt(prompt_id: str, prompt_file: str | None, required: tuple[str, ..
     Raises:
         PromptError: A user's file cannot be used.
     """
+    path = PROMPTS / f"{prompt_id}.txt" if prompt_file is None else Path(prompt_file).expanduser()
+    changed = path.stat().st_mtime_ns if path.is_file() else 0
+    return _prompt_of(path, prompt_id if prompt_file is None else None, required, changed)
+
+
+@functools.lru_cache(maxsize=32)
+def _prompt_of(path: Path, prompt_id: str | None, required: tuple[str, ...], changed: int) -> Prompt:
+    """A prompt, read once for each state of its file: it is asked for with every document."""
     from loguru import logger
 
-    if prompt_file is None:
-        prompt = read_prompt(PROMPTS / f"{prompt_id}.txt", required, prompt_id)
-    else:
-        prompt = read_prompt(Path(prompt_file).expanduser(), required)
+    prompt = read_prompt(path, required) if prompt_id is None else read_prompt(path, required, prompt_id)
     logger.info(f"lmms-aes-tasks: prompt {prompt.id}, sha256 {prompt.sha256}")
     return prompt

@@ -1,1 +1,4 @@
-"""The science of the suite: pure functions, no lmms-eval, no network."""
+"""The science of the suite: no lmms-eval, no network, nothing of ours from outside this folder.
+
+All of it is pure functions but `wordnet`, which puts a corpus into a folder, and `vector_store`, a file of vectors.
+"""

@@ -269,3 +269,13 @@ def test_counts() -> None:
     rows = [row("A", 2, "x"), row("B", 2, "x", "y"), row("B", 2, "z"), row("A", 3, "z")]
     assert count_cases(rows) == {"cases": 4, "two_option": 3, "three_way": 1, "images": 3, "gold_yes_rate": 1 / 3}
     assert count_cases([])["gold_yes_rate"] is None
+
+
+def test_a_prompt_file_that_was_edited_is_read_again(tmp_path: Path) -> None:
+    import os
+
+    file = tmp_path / "prompt.txt"
+    for number, words in enumerate(("First wording", "Second wording")):
+        file.write_text(f"{words}: {{question}} {{options}}", "utf-8")
+        os.utime(file, ns=(number + 1, number + 1))
+        assert doc_to_text(document(RED), {"prompt_file": str(file)}).startswith(words)
