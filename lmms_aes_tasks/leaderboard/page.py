@@ -56,11 +56,11 @@ def _filters(families: Sequence[FamilyView]) -> list[dict[str, Any]]:
 
 
 def _card(benchmark: Words, families: Sequence[FamilyView], n: int) -> dict[str, Any]:
-    """A benchmark on the index: the first rows of its first table, runs and papers apart."""
+    """A benchmark on the index: the first rows of its first table, runs and papers apart, by what sorts them."""
     first = families[0]
-    place = next((i for i, column in enumerate(first.columns) if column.metric == first.family.headline), None)
     tops = []
     for section in first.sections:
+        place = next((i for i, column in enumerate(first.columns) if column.metric == section.metric), None)
         rows = [
             (row, row.cells[place])
             for row in section.rows
@@ -80,16 +80,14 @@ def _card(benchmark: Words, families: Sequence[FamilyView], n: int) -> dict[str,
             }
             for row, cell in rows
         ]
-        if views:
-            tops.append({"title": "Papers" if rows[0][0].row.status == "published" else "Runs", "rows": views})
-    metric = (
-        "" if place is None else f"{benchmark.metric_label(first.family.headline)} {first.columns[place].unit}".strip()
-    )
+        if views and place is not None:
+            title = "Papers" if rows[0][0].row.status == "published" else "Runs"
+            metric = f"{benchmark.metric_label(section.metric)} {first.columns[place].unit}".strip()
+            tops.append({"title": title, "metric": metric, "rows": views})
     return {
         "title": benchmark.title,
         "summary": benchmark.summary,
         "href": benchmark_file(benchmark),
-        "metric": metric,
         "tops": tops,
         "n": n,
     }

@@ -91,9 +91,10 @@ class RowView:
 
 @dataclass(frozen=True)
 class Section:
-    """Rows of one status class, which compete with each other and with nobody else."""
+    """Rows of one status class, which compete with each other and with nobody else; `metric` is what sorts them."""
 
     title: str
+    metric: str
     rows: tuple[RowView, ...]
 
 
@@ -252,6 +253,19 @@ def _row_view(row: BoardRow, family: Family, cells: Sequence[Cell]) -> RowView:
     )
 
 
+def sorting_metric(rows: Sequence[BoardRow], metrics: Sequence[str], headline: str) -> str:
+    """The metric that rows of one class are sorted by: the headline, else the first column with a better direction.
+
+    A paper may print figures of one protocol alone, and its rows then have no headline.
+    """
+
+    def has(name: str) -> bool:
+        given = [row.metrics[name] for row in rows if name in row.metrics]
+        return any(metric.value is not None and metric.higher_is_better is not None for metric in given)
+
+    return headline if has(headline) else next(filter(has, metrics), headline)
+
+
 def _order(row: BoardRow, primary: str) -> tuple[bool, float, str]:
     metric = row.metrics.get(primary)
     if metric is None or metric.value is None:
@@ -273,16 +287,17 @@ def _sections(rows: Sequence[BoardRow], family: Family, columns: Sequence[Column
     sections = []
     for name, title in _SECTIONS.items():
         places = [i for i, row in enumerate(rows) if status_class(row) == name]
+        sorted_by = sorting_metric([rows[i] for i in places], [c.metric for c in columns], family.headline)
         views = [
             _row_view(
                 rows[i],
                 family,
                 [cell_of(rows[i].metrics, c.metric, (i, c.metric) in best) for c in columns],
             )
-            for i in sorted(places, key=lambda i: (i not in standing, _order(rows[i], family.headline)))
+            for i in sorted(places, key=lambda i: (i not in standing, _order(rows[i], sorted_by)))
         ]
         if views:
-            sections.append(Section(title, tuple(views)))
+            sections.append(Section(title, sorted_by, tuple(views)))
     return tuple(sections)
 
 
@@ -323,7 +338,14 @@ def _breakdown_table(rows: Sequence[BoardRow], family: Family, name: str, column
 
 def breakdowns_of(rows: Sequence[BoardRow], family: Family, words: Words) -> tuple[Breakdown, ...]:
     """Every breakdown that some row has: a table a metric."""
-    ordered = sorted(rows, key=lambda row: (row.status == "published", _order(row, family.headline)))
+    named = list(dict.fromkeys(name for row in rows for name in row.metrics))
+    sorted_by = {
+        kind: sorting_metric(
+            [row for row in rows if status_class(row) == kind], sorted(named, key=words.metric_place), family.headline
+        )
+        for kind in _SECTIONS
+    }
+    ordered = sorted(rows, key=lambda row: (row.status == "published", _order(row, sorted_by[status_class(row)])))
     found = []
     for name in dict.fromkeys(name for row in ordered for name in row.breakdowns):
         own = [row for row in ordered if row.breakdowns.get(name)]

@@ -536,3 +536,12 @@ def test_a_metric_without_a_value_and_reason_is_not_an_error() -> None:
     row = context("a", 0.5, 0.5).model_copy(update={"metrics": {"accuracy": Metric(value=None, n=0)}})
     document = tree(site_files(Board(plugin="0", rows=[row]))["contextcanvas.html"])
     assert cell(document, "o/a", "Accuracy").text_content() == "–none: not defined"
+
+
+def test_the_papers_are_sorted_by_a_figure_that_they_print() -> None:
+    """FineArtBench's headline is `aligned`, and Table 1 of the paper has `official` figures alone."""
+    text = " ".join(tree(site_files(board())["index.html"]).text_content().split())
+    card = text[text.index("Which of two stylised paintings") :]
+    # Table 1: Gemini with ArtCoT has the highest artist-level Bradley–Terry ρ, 0.741, then GPT-4o, 0.721
+    first, second = card.index("Gemini 1.5-flash ArtCoT 0.741"), card.index("GPT-4o ArtCoT 0.721")
+    assert 0 < card.index("Papers Artist Bradley–Terry ρ, official") < first < second
