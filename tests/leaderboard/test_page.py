@@ -544,4 +544,4 @@ def test_the_papers_are_sorted_by_a_figure_that_they_print() -> None:
     card = text[text.index("Which of two stylised paintings") :]
     # Table 1: Gemini with ArtCoT has the highest artist-level Bradley–Terry ρ, 0.741, then GPT-4o, 0.721
     first, second = card.index("Gemini 1.5-flash ArtCoT 0.741"), card.index("GPT-4o ArtCoT 0.721")
-    assert 0 < card.index("Papers Artist Bradley–Terry ρ, official") < first < second
+    assert 0 < card.index("PapersArtist Bradley–Terry ρ, official") < first < second
