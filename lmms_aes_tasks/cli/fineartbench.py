@@ -191,6 +191,7 @@ def score(
     attribute where style_1k.json and content_1k.json lie beside the human file or in base/.
     """
     from lmms_aes_tasks.cli.plots import check_plot_name, draw_ranks
+    from lmms_aes_tasks.cli.tables import replies_json
     from lmms_aes_tasks.fineartbench.files import MODES, judgements_of, read_rows
     from lmms_aes_tasks.fineartbench.responses import model_judgements
     from lmms_aes_tasks.predictions import PredictionError
@@ -247,7 +248,9 @@ def score(
         "left_rate": {"model": _share(left, answered), "human": _share(human_left, human_decided)},
         "parse_rate": _share(sum(j.winner != "" for j in model), len(model)),
         "by_attribute": _by_attribute(folder, mode, found, experts, model),
-        **how,
+        "rules": how.rules,
+        "prompts": how.prompts,
+        **replies_json(f"fineartbench {mode}", how.replies),
     }
     if plot is not None:
         draw_ranks(plot, content["rankings"], f"{mode}, {protocol}: {predictions.name}")
@@ -334,12 +337,17 @@ def _print_ratings(content: Mapping[str, Any], mode: str) -> None:
 
 
 def _print_notes(content: Mapping[str, Any], mode: str, n_parts: int, level: str) -> None:
-    from lmms_aes_tasks.cli.tables import number
+    from lmms_aes_tasks.cli.tables import number, percent
 
     typer.echo(f"pairs judged alike: {_shown_share(content['pair_agreement'])}")
     for side, printed in (("model", "the model"), ("human", "the experts")):
         typer.echo(f'"left" by {printed}: {_shown_share(content["left_rate"][side])}')
     typer.echo(f"answers read: {_shown_share(content['parse_rate'])}")
+    if content["rules"]:
+        share = percent(content["reasoning_rate"])
+        typer.echo(f"failed requests: {content['failed_requests']}; replies with reasoning: {share}%")
+    for text in content["remarks"]:
+        typer.echo(f"warning: {text}")
     for name, counted in (("rule", content["rules"]), ("prompt", content["prompts"])):
         if counted:
             typer.echo(f"{name}: " + ", ".join(f"{own} {count}" for own, count in sorted(counted.items())))
