@@ -1,4 +1,4 @@
-"""lmms-eval's `--reasoning_tags`: which of the marks given there our own reading takes off, and which it does not know."""
+"""lmms-eval's `--reasoning_tags`: which of the marks given there our own reading takes off, and which it does not."""
 
 from __future__ import annotations
 

@@ -130,8 +130,8 @@ def reasoning_rate(items: Iterable[Replied]) -> float | None:
 
 
 AGAIN = (
-    "Run the same command again; where it has --use_cache DIR and the task is decoded greedily, only what failed is "
-    "asked again"
+    "Run the same command again (where it has --use_cache DIR and the task is decoded greedily, only what failed is "
+    "asked again)"
 )
 """What to do after failed requests."""
 
