@@ -240,8 +240,8 @@ def test_a_run_with_failed_requests_is_refused_in_one_line(name: str, tmp_path: 
         first = given[name][1][0]["id"]
         assert str(raised.value) == (
             f"{samples_of(tmp_path / 'out')}: {failed} of {n} requests of {name} failed ({first} …): such a run is not "
-            "published. Run the same command again (where it has --use_cache DIR and the task is decoded greedily, only "
-            "what failed is asked again), and build from the results of that run."
+            "published. Run the same command again (where it has --use_cache DIR and the task is decoded greedily, "
+            "only what failed is asked again), and build from the results of that run."
         )
         assert not (tmp_path / "entry").exists()
 
