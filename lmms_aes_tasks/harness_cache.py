@@ -181,7 +181,14 @@ def _building_requests(original: Callable[..., Any]) -> Callable[..., Any]:
 # -- The hooks --------------------------------------------------------------------------------------------------------
 
 
-def _replace(owner: Any, name: str, wrap: Callable[[Any], Any], kind: Callable[[Any], Any] = lambda hook: hook) -> None:
+def replace_hook(
+    owner: Any, name: str, wrap: Callable[[Any], Any], kind: Callable[[Any], Any] = lambda hook: hook
+) -> None:
+    """Put a wrapper around a function of a class or module of the harness; a second call changes nothing.
+
+    Raises:
+        KeyError: There is no such function.
+    """
     original = vars(owner)[name]
     plain = getattr(original, "__func__", original)
     if getattr(plain, _MARK, False):
@@ -200,8 +207,8 @@ def install() -> None:
     from lmms_eval.api.task import Task
     from lmms_eval.caching.response_cache import ResponseCache
 
-    _replace(ResponseCache, "_is_valid_response", _without_failures, staticmethod)
-    _replace(ResponseCache, "_lookup", _passing_failures)
-    _replace(ResponseCache, "merge_shards", _merging_answers, staticmethod)
-    _replace(ResponseCache, "create", _with_data, classmethod)
-    _replace(Task, "build_all_requests", _building_requests)
+    replace_hook(ResponseCache, "_is_valid_response", _without_failures, staticmethod)
+    replace_hook(ResponseCache, "_lookup", _passing_failures)
+    replace_hook(ResponseCache, "merge_shards", _merging_answers, staticmethod)
+    replace_hook(ResponseCache, "create", _with_data, classmethod)
+    replace_hook(Task, "build_all_requests", _building_requests)

@@ -46,6 +46,21 @@ def _hook_caches() -> None:
         )
 
 
+def _hook_replies() -> None:
+    """Our hooks into the harness's scoring."""
+    try:
+        from lmms_aes_tasks import harness_replies
+
+        harness_replies.install()
+    except Exception as error:  # see above
+        from loguru import logger
+
+        logger.warning(
+            f"lmms-aes-tasks: this lmms-eval scores in another way than 0.7 ({type(error).__name__}: {error}); add "
+            "--reasoning_tags none, and look at failed_requests among the results."
+        )
+
+
 def _with_our_tasks(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def initialize_tasks(
@@ -53,6 +68,7 @@ def _with_our_tasks(original: Callable[..., Any]) -> Callable[..., Any]:
     ) -> Any:
         paths = [include_path] if isinstance(include_path, str) else list(include_path or [])
         _hook_caches()
+        _hook_replies()
         if include_defaults:
             # last: a folder that the user names wins over ours
             paths += [str(folder) for folder in task_folders() if str(folder) not in paths]

@@ -6,7 +6,6 @@ Text here is hostile: it is read as data, with limits, and never evaluated.
 from __future__ import annotations
 
 import collections
-import functools
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -145,18 +144,9 @@ def read_items(path: Path) -> Iterator[tuple[int, Any]]:
 # -- Samples of lmms-eval ---------------------------------------------------------------------------------------------
 
 
-@functools.cache
-def _rule_of_nothing() -> str:
-    """The rule that the parser of sets records for an empty reply."""
-    from lmms_aes_tasks.utils.answers import parse_set
-
-    return parse_set("", "pick_best", ["A", "B"]).rule
-
-
 def _says_nothing(record: Mapping[str, Any]) -> bool:
     """Whether the record of a sample says that its reply was empty."""
-    rule = record.get("rule")
-    return record.get("empty") is True or rule == "empty" or ("prompt_type" in record and rule == _rule_of_nothing())
+    return record.get("empty") is True or record.get("rule") == "empty"
 
 
 def is_sample(item: Any) -> bool:

@@ -31,8 +31,9 @@ LEVELS: dict[str, int] = {
     "cards": 3,
     "harness_cache": 3,
     "harness_results": 3,
+    "harness_replies": 4,
     "predictions": 3,
-    "plugin": 4,
+    "plugin": 5,
     "sources": 4,
     "board": 5,
     **dict.fromkeys(BENCHMARKS, 6),
@@ -124,7 +125,7 @@ def _general_files() -> list[Path]:
     folders = ("leaderboard", "models", "board", "records")
     files = [path for folder in folders for path in (PACKAGE / folder).rglob("*") if path.suffix in {".py", ".j2"}]
     alone = ("cards", "sources", "registry", "predictions", "settings", "task_folders", "plugin", "outputs")
-    files += [PACKAGE / f"{name}.py" for name in (*alone, "harness_cache", "harness_results")]
+    files += [PACKAGE / f"{name}.py" for name in (*alone, "harness_cache", "harness_replies", "harness_results")]
     return files + [path for path in (PACKAGE / "cli").glob("*.py") if path.stem not in OF_ONE_BENCHMARK]
 
 

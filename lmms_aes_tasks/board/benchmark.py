@@ -146,7 +146,7 @@ class ScoredResponse:
 
     Attributes:
         item: What the benchmark's scores are computed from.
-        record: The record, computed anew.
+        record: The record, computed anew; its `failed` is true where the request failed, which no entry may hold.
         answer: What was answered, as far as an implausible constancy can be seen in it; None when nothing was read.
     """
 

@@ -10,6 +10,7 @@ from lmms_aes_tasks.board.benchmark import MetricFacts
 from lmms_aes_tasks.board.digests import per_item_sha256
 from lmms_aes_tasks.board.schema import Metric
 from lmms_aes_tasks.board.text import is_plain, printable
+from lmms_aes_tasks.utils.reply_facts import Replied, count_replies
 from lmms_aes_tasks.utils.significance import Interval, wilson_interval
 
 MAX_ID_CHARS = 1_000
@@ -68,6 +69,26 @@ def item_metric(
         higher_is_better=facts.higher_is_better,
         reason=reason[:2_000] if value is None else None,
     )
+
+
+REPLY_FACTS: Mapping[str, MetricFacts] = {
+    "failed_requests": MetricFacts(
+        "Failed requests", "requests without a reply, which count as wrong", unit="count", higher_is_better=False
+    ),
+    "reasoning_rate": MetricFacts("Reasoning", "share of replies that reasoning was taken off", higher_is_better=None),
+}
+"""Facts of the metrics that every task has; a benchmark's own stand before them."""
+
+
+def reply_metrics(items: Iterable[tuple[str, Replied]]) -> dict[str, Metric]:
+    """The metrics of `REPLY_FACTS`, from items by their ids."""
+    given = list(items)
+    counts = count_replies(item for _, item in given)
+    failed = [(item_id, item.reply.failed) for item_id, item in given]
+    return {
+        "failed_requests": item_metric(REPLY_FACTS["failed_requests"], float(counts.failed), failed),
+        "reasoning_rate": share_metric(REPLY_FACTS["reasoning_rate"], counts.reasoning_rate, counts.replies),
+    }
 
 
 def by_group(items: Iterable[Any], key: Callable[[Any], str]) -> dict[str, list[Any]]:

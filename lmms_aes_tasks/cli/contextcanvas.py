@@ -86,16 +86,19 @@ def _cases(read: Sequence[Prediction], data: Path | None, path: Path) -> tuple[_
 
 
 def _print(content: Mapping[str, Any], rules: collections.Counter[str], title: str) -> None:
-    from lmms_aes_tasks.cli.tables import console, interval_text, percent, table
+    from lmms_aes_tasks.cli.tables import console, interval_text, percent, reply_rows, table
 
     rows = [
-        (name, percent(score["value"]), interval_text(score["low"], score["high"]), str(score["n"]))
+        (f"{name} (%)", percent(score["value"]), interval_text(score["low"], score["high"]), str(score["n"]))
         for name, score in content["metrics"].items()
     ]
+    rows += reply_rows(content, content["n"])
     out = console()
-    out.print(table(f"ContextCanvas: {title}", ["metric (%)", "value", "95% interval", "n"], rows))
+    out.print(table(f"ContextCanvas: {title}", ["metric", "value", "95% interval", "n"], rows))
     fired = [(rule, str(count), percent(count / content["n"])) for rule, count in rules.most_common()]
     out.print(table("Parsing rules", ["rule", "cases", "%"], fired))
+    for text in content["remarks"]:
+        typer.echo(f"warning: {text}")
     for name, count in content["prompts"].items():
         typer.echo(f"prompt {name}: {count} cases")
     interval = content["interval"]
@@ -122,10 +125,11 @@ def score(
     seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")] = 0,
 ) -> None:
     """Accuracy, Macro-F1, Yes rate, F1 per class, parse rate, with 95% intervals and the parsing rules that fired."""
-    from lmms_aes_tasks.cli.tables import bootstrap_json, score_json
+    from lmms_aes_tasks.cli.tables import bootstrap_json, replies_json, score_json
     from lmms_aes_tasks.contextcanvas.task import decide, prompt_name
     from lmms_aes_tasks.predictions import as_in_data, check_ids, is_placed, read_predictions
     from lmms_aes_tasks.utils.answers import PARSER_VERSION
+    from lmms_aes_tasks.utils.reply_facts import count_replies
     from lmms_aes_tasks.utils.suitability import suitability_scores
 
     read = read_predictions(predictions, by_position=True)
@@ -148,6 +152,7 @@ def score(
         "n": len(decisions),
         "metrics": {name: score_json(score) for name, score in scores.items()},
         "rules": dict(sorted(rules.items())),
+        **replies_json("contextcanvas", count_replies(decisions)),
         "gold_yes_rate": gold_yes,
         "gold_from": gold_from,
         "parser": PARSER_VERSION,

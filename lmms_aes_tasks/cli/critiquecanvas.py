@@ -132,16 +132,17 @@ def _group(scored: Scored, metrics: Sequence[str], resamples: int, seed: int) ->
     from dataclasses import asdict
 
     from lmms_aes_tasks.cli.tables import score_json
+    from lmms_aes_tasks.critiquecanvas.items import answered
     from lmms_aes_tasks.critiquecanvas.scoring import metric_score
     from lmms_aes_tasks.utils.critique_style import prompt_kinds
     from lmms_aes_tasks.utils.dimensions import DIMENSIONS
 
-    n = len(scored.items)
-    styles = [item.style for item in scored.items]
+    styles = [item.style for item in answered(scored.items)]
+    n = len(styles)
     return {
-        "n": n,
+        "n": len(scored.items),
         "metrics": {name: score_json(metric_score(scored, name, resamples, seed)) for name in metrics},
-        **asdict(prompt_kinds(styles)),
+        **asdict(prompt_kinds([item.style for item in scored.items])),
         "dimensions": {name: sum(name in style.mentions for style in styles) / n for name in DIMENSIONS} if n else {},
     }
 
@@ -152,11 +153,12 @@ def _of_domain(scored: Scored, domain: str) -> Scored:
 
 def _content(scored: Scored, metrics: Sequence[str], resamples: int, seed: int) -> dict[str, Any]:
     """What `--json` writes, without the comparison."""
-    from lmms_aes_tasks.cli.tables import bootstrap_json
-    from lmms_aes_tasks.critiquecanvas.items import lexicon
+    from lmms_aes_tasks.cli.tables import bootstrap_json, replies_json
+    from lmms_aes_tasks.critiquecanvas.items import answered, lexicon, parser_version
     from lmms_aes_tasks.critiquecanvas.scoring import computed
     from lmms_aes_tasks.utils.critique_style import unread_texts
     from lmms_aes_tasks.utils.dimensions import triggers
+    from lmms_aes_tasks.utils.reply_facts import count_replies
 
     there = computed(scored, metrics)
     domains = sorted({item.domain for item in scored.items if item.domain})
@@ -166,9 +168,11 @@ def _content(scored: Scored, metrics: Sequence[str], resamples: int, seed: int) 
         "by_domain": {domain: _group(_of_domain(scored, domain), there, 0, seed) for domain in domains},
         "not_computed": dict(scored.late.missing),
         "problems": list(scored.late.problems),
-        "unread": unread_texts([item.style for item in scored.items]),
+        "unread": unread_texts([item.style for item in answered(scored.items)]),
+        **replies_json("critiquecanvas", count_replies(scored.items)),
         "encoders": dict(scored.late.encoders),
         "triggers": triggers().version,
+        "parser": parser_version(),
         "wordnet": lexicon().version,
         "interval": bootstrap_json("critiques", resamples, seed),
     }
@@ -193,7 +197,7 @@ def _range(name: str, score: Mapping[str, Any]) -> str:
 
 
 def _print(content: Mapping[str, Any], title: str) -> None:
-    from lmms_aes_tasks.cli.tables import console, table
+    from lmms_aes_tasks.cli.tables import console, reply_rows, table
 
     out = console()
     rows = [
@@ -201,6 +205,7 @@ def _print(content: Mapping[str, Any], title: str) -> None:
         for name, score in content["metrics"].items()
     ]
     rows += [(_printed(name), "not computed", "–", "0") for name in content["not_computed"]]
+    rows += reply_rows(content, content["n"])
     out.print(table(f"CritiqueCanvas: {title}", ["metric", "value", "95% interval", "n"], rows))
     if content["by_domain"]:
         names = list(content["metrics"])
@@ -216,7 +221,7 @@ def _print(content: Mapping[str, Any], title: str) -> None:
         typer.echo(f"{name} is not computed: {reason}")
     for problem in content["problems"]:
         typer.echo(f"left out of clip_cos: {problem}")
-    for text in content["unread"]:
+    for text in [*content["unread"], *content["remarks"]]:
         typer.echo(f"warning: {text}")
     for name, encoder in content["encoders"].items():
         typer.echo(f"{name} by {encoder}")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.console import Console, Group
 
+    from lmms_aes_tasks.utils.reply_facts import ReplyCounts
     from lmms_aes_tasks.utils.significance import Interval
     from lmms_aes_tasks.utils.sums import SumDifference, SumScore
 
@@ -71,6 +72,31 @@ def score_json(score: SumScore | SumDifference) -> dict[str, Any]:
     """A figure as `--json` writes it."""
     low, high = ends(score.interval)
     return {"value": score.value, "low": low, "high": high, "n": score.n}
+
+
+def replies_json(name: str, counts: ReplyCounts) -> dict[str, Any]:
+    """What every score says of its replies: failed requests, the share with reasoning, and what is to be remarked.
+
+    Args:
+        name: What was scored, for the remarks.
+        counts: Of its replies.
+    """
+    from lmms_aes_tasks.utils.reply_facts import reply_remarks
+
+    return {
+        "failed_requests": counts.failed,
+        "reasoning_rate": counts.reasoning_rate,
+        "remarks": reply_remarks(name, counts),
+    }
+
+
+def reply_rows(content: Mapping[str, Any], n: int) -> list[tuple[str, str, str, str]]:
+    """Lines of a table of metric, value, interval and n, from what `replies_json` gave of n requests."""
+    failed = content["failed_requests"]
+    return [
+        ("failed requests (count)", str(failed), "–", str(n)),
+        ("replies with reasoning (%)", percent(content["reasoning_rate"]), "–", str(n - failed)),
+    ]
 
 
 def bootstrap_json(items: str, resamples: int, seed: int) -> dict[str, Any]:

@@ -183,6 +183,17 @@ def _print_scores(shape: Mapping[str, Any]) -> None:
         rows.append((_PRINTED[question], *reading, shown, f"{statistic} ({test['degrees']})", p))
     heads = ["", "parsed", "strictly", "order flips", "chosen position, first to last", "chi-square (df)", "p"]
     out.print(table("Reading and position (%)", heads, rows))
+    fired = [
+        (_PRINTED[question], rule, str(count), percent(count / shape["n"]["overall"][question]["trials"]))
+        for question in asked
+        for rule, count in sorted(shape["rules"][question].items(), key=lambda pair: -pair[1])
+    ]
+    out.print(table("Parsing rules", ["", "rule", "trials", "%"], fired, numbers_from=2))
+    typer.echo(
+        f"failed requests: {shape['failed_requests']}; replies with reasoning: {percent(shape['reasoning_rate'])}%"
+    )
+    for text in shape["remarks"]:
+        typer.echo(f"warning: {text}")
     left_out = sum(shape["n"]["overall"][question]["incomplete_tasks"] for question in asked)
     for name, count in shape["prompts"].items():
         typer.echo(f"prompt {name}: {count} responses")
@@ -263,6 +274,7 @@ def score(
     distribution of the chosen position. With --compare, paired differences and exact McNemar tests.
     """
     from lmms_aes_tasks.cli.plots import check_plot_name
+    from lmms_aes_tasks.cli.tables import replies_json
     from lmms_aes_tasks.predictions import PredictionError
     from lmms_aes_tasks.sources import at_hand, data_root, read_card
     from lmms_aes_tasks.vab.responses import read_responses, read_trials
@@ -288,7 +300,8 @@ def score(
             _print_comparison(result)
         return
     shape = score_shape(first, resamples, seed)
-    shape |= {"prompts": responses_read.prompts, "failed": responses_read.failed}
+    shape |= {"prompts": responses_read.prompts, "failed": responses_read.failed, "rules": responses_read.rules}
+    shape |= replies_json("vab", responses_read.replies)
     if plot is not None:
         asked = {question: printed for question, printed in _PRINTED.items() if first.get(question)}
         draw_selection(plot, shape, asked, f"Visual Aesthetic Benchmark: {paths[0].name}")

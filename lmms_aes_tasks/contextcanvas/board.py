@@ -18,7 +18,15 @@ from lmms_aes_tasks.board.benchmark import (
     ScoredResponse,
     Task,
 )
-from lmms_aes_tasks.board.figures import by_group, item_metric, plain_text, share_metric, text_field
+from lmms_aes_tasks.board.figures import (
+    REPLY_FACTS,
+    by_group,
+    item_metric,
+    plain_text,
+    reply_metrics,
+    share_metric,
+    text_field,
+)
 from lmms_aes_tasks.board.schema import BoardRow, Metric
 from lmms_aes_tasks.board.text import printable
 from lmms_aes_tasks.contextcanvas.schema import MAX_OPTIONS
@@ -46,6 +54,7 @@ METRICS: Mapping[str, MetricFacts] = {
     ),
     "ncu": MetricFacts("Net correct update", "right less wrong changes of the answer, over pairs", unit="ratio"),
     "parse_rate": MetricFacts("Parsed", "share of responses an answer could be read from"),
+    **REPLY_FACTS,
 }
 _SHARES = frozenset({"accuracy", "parse_rate", "yes_rate"})
 BREAKDOWNS: Mapping[str, str] = {
@@ -108,7 +117,7 @@ class _ContextCanvas(Benchmark):
             if name in _SHARES
             else item_metric(METRICS[name], score.value, judged, interval=score.interval)
             for name, score in scores.items()
-        }
+        } | reply_metrics((item.id, item) for item in items)
         by_size = by_group(items, lambda item: str(len(item.options)))
         breakdown = {
             size: {

@@ -22,6 +22,7 @@ from lmms_aes_tasks.utils.answers import PARSER_VERSION, OptionAnswer, parse_opt
 from lmms_aes_tasks.utils.colour_profiles import Icc
 from lmms_aes_tasks.utils.images import Fit, contact_sheet, fit_image, load_image
 from lmms_aes_tasks.utils.prompts import Prompt
+from lmms_aes_tasks.utils.reply_facts import REPLY_METRICS, failed_requests, reasoning_rate, reply_facts
 from lmms_aes_tasks.utils.suitability import Decision, suitability_score
 from lmms_aes_tasks.utils.unicode_text import well_formed
 
@@ -143,7 +144,8 @@ def option_pairs(doc: Mapping[str, Any]) -> list[tuple[str, str]]:
 def decide(case_id: str, response: str, options: Sequence[tuple[str, str]], gold: str) -> tuple[Decision, OptionAnswer]:
     """Parse one response and set it beside its gold label: the one path of harness, offline scorer and verifier."""
     parsed = parse_option(response, options)
-    return Decision(case_id, parsed.answer, gold, tuple(option_id for option_id, _ in options)), parsed
+    ids = tuple(option_id for option_id, _ in options)
+    return Decision(case_id, parsed.answer, gold, ids, reply_facts(response)), parsed
 
 
 def process_results(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, Any]:
@@ -164,6 +166,7 @@ def process_results(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str,
         "confidence": parsed.confidence,
         "reason": well_formed(parsed.reason[:_MAX_REASON_CHARS]) if parsed.reason else None,
         "options": [list(pair) for pair in options],
+        **decision.reply.as_record(),
         "parser": PARSER_VERSION,
     }
     return {
@@ -175,6 +178,7 @@ def process_results(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str,
         "yes_f1": decision,
         "no_f1": decision,
         "parse_rate": decision,
+        **dict.fromkeys(REPLY_METRICS, decision),
     }
 
 
@@ -192,6 +196,10 @@ aggregate_yes_rate = _aggregation(
 aggregate_yes_f1 = _aggregation("yes_f1", "F1 of class A over two-option cases (S18); None when there are none.")
 aggregate_no_f1 = _aggregation("no_f1", "F1 of class B over two-option cases (S18); None when there are none.")
 aggregate_parse_rate = _aggregation("parse_rate", "Share of all cases whose reply declared one option.")
+aggregate_failed_requests = aggregation(__name__, "failed_requests", "Number of requests that failed.", failed_requests)
+aggregate_reasoning_rate = aggregation(
+    __name__, "reasoning_rate", "Share of replies with reasoning; None without a reply.", reasoning_rate
+)
 
 
 # -- Counts -----------------------------------------------------------------------------------------------------------

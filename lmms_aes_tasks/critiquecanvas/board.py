@@ -22,7 +22,15 @@ from lmms_aes_tasks.board.benchmark import (
     Task,
 )
 from lmms_aes_tasks.board.digests import lines_sha256
-from lmms_aes_tasks.board.figures import MAX_GROUP_CHARS, by_group, item_metric, plain_text, share_metric
+from lmms_aes_tasks.board.figures import (
+    MAX_GROUP_CHARS,
+    REPLY_FACTS,
+    by_group,
+    item_metric,
+    plain_text,
+    reply_metrics,
+    share_metric,
+)
 from lmms_aes_tasks.board.schema import BoardRow, Metric, PromptUse
 from lmms_aes_tasks.critiquecanvas import items as critiques
 from lmms_aes_tasks.critiquecanvas.items import CritiqueItem
@@ -31,7 +39,7 @@ from lmms_aes_tasks.critiquecanvas.schema import DOMAINS
 from lmms_aes_tasks.critiquecanvas.scoring import Scored, computed, metric_score
 from lmms_aes_tasks.critiquecanvas.task import Settings
 from lmms_aes_tasks.utils.critique_style import critique_style
-from lmms_aes_tasks.utils.dimensions import triggers
+from lmms_aes_tasks.utils.reply_facts import reply_facts
 from lmms_aes_tasks.utils.sums import bleu, ratio
 from lmms_aes_tasks.utils.text_metrics import LexicalScores, bleu_statistics, rouge_l
 from lmms_aes_tasks.utils.wordnet import Lexicon, WordNetError
@@ -72,6 +80,7 @@ METRICS: Mapping[str, MetricFacts] = {
     "empty_rate": MetricFacts("Empty", "share of empty critiques", higher_is_better=False),
     "truncated_rate": MetricFacts("Truncated", "share of critiques cut off", higher_is_better=False),
     "wordless_rate": MetricFacts("Wordless", "share of critiques with text and no word", higher_is_better=False),
+    **REPLY_FACTS,
 }
 _SHARES = frozenset({"prompt_align", "empty_rate", "truncated_rate", "wordless_rate"})
 BREAKDOWNS: Mapping[str, str] = {"domain": "Domain", "task_kind": "Kind of task"}
@@ -94,7 +103,7 @@ class _CritiqueCanvas(Benchmark):
     late = EncoderMetrics()
 
     def __init__(self) -> None:
-        self.parser = triggers().version
+        self.parser = critiques.parser_version()
 
     def variant_of(self, task: str) -> str:
         match = re.match(rf"critiquecanvas_({'|'.join(DOMAINS)})", task)
@@ -136,14 +145,15 @@ class _CritiqueCanvas(Benchmark):
             else:
                 kept = {"reference_words": given.style.reference_words, "focus": given.style.focus}
                 style = type(style)(**{**style.__dict__, **kept})
-            item = CritiqueItem(critique_id, domain, lexical, style)
+            item = CritiqueItem(critique_id, domain, lexical, style, reply_facts(response))
         return ScoredResponse(item, critiques.record_of(item), text)
 
     def figures(self, task: Task, items: Sequence[CritiqueItem]) -> Figures:
         ordered = sorted(items, key=lambda item: item.id)
         domains = {name: members for name, members in by_group(ordered, lambda item: item.domain).items() if name}
         breakdown = {name: _metrics(members) for name, members in domains.items()} if len(domains) > 1 else {}
-        return Figures(_metrics(ordered), {"domain": breakdown} if breakdown else {})
+        metrics = _metrics(ordered) | reply_metrics((item.id, item) for item in ordered)
+        return Figures(metrics, {"domain": breakdown} if breakdown else {})
 
     def unchecked(self, with_data: bool) -> dict[str, str]:
         if not with_data:
@@ -237,7 +247,7 @@ def _metrics(items: Sequence[CritiqueItem]) -> dict[str, Metric]:
         if name in _SHARES:
             metrics[name] = share_metric(facts, score.value, score.n, score.interval)
         else:
-            each = [(item.id, _part(item, name)) for item in items]
+            each = [(item.id, _part(item, name)) for item in critiques.entering(items, name)]
             metrics[name] = item_metric(facts, score.value, each, n=score.n, interval=score.interval)
     return metrics
 

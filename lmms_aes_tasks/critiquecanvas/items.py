@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from lmms_aes_tasks.sources import nltk_folder
 from lmms_aes_tasks.utils.answers import visible_text
-from lmms_aes_tasks.utils.critique_style import STYLE_METRICS, CritiqueStyle, critique_style
+from lmms_aes_tasks.utils.critique_style import PARTIAL_METRICS, STYLE_METRICS, CritiqueStyle, critique_style
 from lmms_aes_tasks.utils.dimensions import DIMENSIONS, triggers
+from lmms_aes_tasks.utils.failed_requests import failed_request
+from lmms_aes_tasks.utils.reply_facts import PLAIN_REPLY, ReplyFacts, facts_of_record, reply_facts
 from lmms_aes_tasks.utils.text_metrics import BleuStatistics, LexicalScores, lexical_scores
 from lmms_aes_tasks.utils.unicode_text import well_formed
+from lmms_aes_tasks.utils.visible_text import TEXT_VERSION
 from lmms_aes_tasks.utils.wordnet import Lexicon, load_wordnet
 
 LEXICAL_METRICS = ("bleu", "rouge_l", "meteor")
 EMBEDDING_METRICS = ("bert_f1", "sbert_cos", "clip_cos")
 METRICS = (*LEXICAL_METRICS, *EMBEDDING_METRICS, *STYLE_METRICS)
+
+
+def parser_version() -> str:
+    """What a critique's figures hang on: the trigger lists' version, and that of what is read of a reply at all."""
+    return f"{triggers().version}+text{TEXT_VERSION}"
 
 
 def lexicon() -> Lexicon:
@@ -37,12 +45,15 @@ class CritiqueItem:
         domain: Its domain; empty when it names none.
         lexical: BLEU statistics, ROUGE-L, METEOR.
         style: Length and dimensions.
+        reply: Facts of the reply; one whose request failed is scored as the empty critique, and enters no statistic of
+            style.
     """
 
     id: str
     domain: str
     lexical: LexicalScores
     style: CritiqueStyle
+    reply: ReplyFacts = PLAIN_REPLY
 
     def __str__(self) -> str:
         return self.id
@@ -69,28 +80,34 @@ class CritiqueText:
 
 
 def critique_text(response: str) -> str:
-    """What is scored of a response: `visible_text`, with half surrogate pairs replaced.
+    """What is scored of a response: `visible_text`, with half surrogate pairs replaced; nothing of a failed request.
 
     >>> critique_text("<think>Blue?</think> A calm scene. ")
     'A calm scene.'
     """
-    return visible_text(well_formed(response)).text
-
-
-def score_text(
-    critique_id: str, domain: str, text: str, reference: str, instruction: str, words: Lexicon
-) -> CritiqueItem:
-    """Lexical values and style of one critique as `critique_text` gives it."""
-    return CritiqueItem(
-        critique_id, domain, lexical_scores(text, reference, words), critique_style(text, reference, instruction)
-    )
+    return "" if failed_request(response) else visible_text(well_formed(response)).text
 
 
 def score_critique(
     critique_id: str, domain: str, response: str, reference: str, instruction: str, words: Lexicon
 ) -> CritiqueItem:
     """Lexical values and style of one response: the one path of harness, offline scorer and verifier."""
-    return score_text(critique_id, domain, critique_text(response), reference, instruction, words)
+    text = critique_text(response)
+    lexical, style = lexical_scores(text, reference, words), critique_style(text, reference, instruction)
+    return CritiqueItem(critique_id, domain, lexical, style, reply_facts(well_formed(response)))
+
+
+def answered(items: Iterable[CritiqueItem]) -> list[CritiqueItem]:
+    """The items whose request did not fail."""
+    return [item for item in items if not item.reply.failed]
+
+
+def entering(items: Sequence[CritiqueItem], metric: str) -> list[CritiqueItem]:
+    """The items that enter a metric: one whose request failed has no text whose style could be counted.
+
+    In what says how good a critique is (likeness to the reference, `prompt_align`) it counts as the empty one.
+    """
+    return answered(items) if metric in STYLE_METRICS and metric not in PARTIAL_METRICS else list(items)
 
 
 def focus_of_record(record: Mapping[str, Any]) -> tuple[str, ...]:
@@ -115,7 +132,8 @@ def record_of(item: CritiqueItem) -> dict[str, Any]:
         "meteor": item.lexical.meteor,
         **asdict(item.style),
         "focus": list(item.style.focus),
-        "triggers": triggers().version,
+        **item.reply.as_record(),
+        "parser": parser_version(),
     }
 
 
@@ -147,4 +165,5 @@ def item_of_record(record: Mapping[str, Any]) -> CritiqueItem:
     if not all(isinstance(flag, bool) for flag in flags):
         raise ValueError(f"empty, truncated and other_script are {flags!r}: give true or false")
     style = CritiqueStyle(counts[0], counts[1], mentions, focus, *flags)
-    return CritiqueItem(own_id, domain, LexicalScores(bleu, float(values[0]), float(values[1])), style)
+    lexical = LexicalScores(bleu, float(values[0]), float(values[1]))
+    return CritiqueItem(own_id, domain, lexical, style, facts_of_record(record))

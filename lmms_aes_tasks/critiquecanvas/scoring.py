@@ -21,6 +21,7 @@ from lmms_aes_tasks.critiquecanvas.items import (
     LEXICAL_METRICS,
     METRICS,
     CritiqueItem,
+    entering,
     lexicon,
     score_critique,
 )
@@ -206,7 +207,8 @@ def items_of_metric(scored: Scored, metric: str) -> tuple[Floats, Statistic]:
         rows = [item.lexical.bleu.as_list() for item in scored.items]
         return np.array(rows, np.float64).reshape(len(rows), 2 + 2 * MAX_ORDER), bleu
     if metric in STYLE_METRICS:
-        return style_sums([item.style for item in scored.items], metric), ratio
+        sums = style_sums([item.style for item in scored.items], metric)
+        return np.where(_asked(scored, metric)[:, None], sums, 0.0), ratio
     if metric in ("rouge_l", "meteor"):
         values = np.array([getattr(item.lexical, metric) for item in scored.items], np.float64)
     elif metric in scored.late.values:
@@ -217,11 +219,17 @@ def items_of_metric(scored: Scored, metric: str) -> tuple[Floats, Statistic]:
     return np.stack([np.where(known, values, 0.0), known.astype(np.float64)], axis=-1), ratio
 
 
-def _entering(items: Floats, metric: str) -> npt.NDArray[np.bool_]:
+def _asked(scored: Scored, metric: str) -> npt.NDArray[np.bool_]:
+    """Which critiques a metric counts: all, and in a statistic of style those whose request did not fail."""
+    there = {item.id for item in entering(scored.items, metric)}
+    return np.array([item.id in there for item in scored.items], np.bool_)
+
+
+def _entering(scored: Scored, items: Floats, metric: str) -> npt.NDArray[np.bool_]:
     """Which critiques enter a metric: all, but for those that it does not ask about, as unfocused prompts."""
     if metric in (*PARTIAL_METRICS, *EMBEDDING_METRICS):
         return np.asarray(items[:, 1] != 0, np.bool_)
-    return np.ones(len(items), np.bool_)
+    return _asked(scored, metric)
 
 
 def metric_score(scored: Scored, metric: str, resamples: int = 0, seed: int = 0) -> SumScore:
@@ -231,10 +239,10 @@ def metric_score(scored: Scored, metric: str, resamples: int = 0, seed: int = 0)
         ValueError: The metric is unknown or was not computed.
     """
     items, statistic = items_of_metric(scored, metric)
-    entering = items[_entering(items, metric)]
-    score = score_of_sums(entering, statistic, resamples, seed)
+    counted = items[_entering(scored, items, metric)]
+    score = score_of_sums(counted, statistic, resamples, seed)
     if metric in EMBEDDING_METRICS and score.n:
-        return replace(score, value=mean_value(entering[:, 0]))
+        return replace(score, value=mean_value(counted[:, 0]))
     return score
 
 
@@ -269,7 +277,7 @@ def paired_difference(
         raise ValueError("the two are over different ids: compare predictions of the same cases")
     ones, statistic = items_of_metric(first, metric)
     twos, _ = items_of_metric(second, metric)
-    both = _entering(ones, metric) & _entering(twos, metric)
+    both = _entering(first, ones, metric) & _entering(second, twos, metric)
     ones, twos = ones[both], twos[both]
     difference = difference_of_sums(ones, twos, statistic, resamples, seed)
     if metric not in _ITEM_METRICS or not difference.n:

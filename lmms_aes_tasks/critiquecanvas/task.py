@@ -17,10 +17,12 @@ from lmms_aes_tasks.critiquecanvas.items import (
     METRICS,
     CritiqueItem,
     CritiqueText,
+    answered,
     critique_text,
+    entering,
     lexicon,
     record_of,
-    score_text,
+    score_critique,
 )
 from lmms_aes_tasks.critiquecanvas.schema import DOMAINS
 from lmms_aes_tasks.critiquecanvas.schema import MAX_TEXT_CHARS as MAX_TEXT_CHARS
@@ -33,6 +35,7 @@ from lmms_aes_tasks.utils.aggregations import aggregation
 from lmms_aes_tasks.utils.colour_profiles import Icc
 from lmms_aes_tasks.utils.critique_style import style_statistic, unread_texts
 from lmms_aes_tasks.utils.images import Fit, fit_image, load_image
+from lmms_aes_tasks.utils.reply_facts import REPLY_METRICS, failed_requests, reasoning_rate
 from lmms_aes_tasks.utils.sums import mean_items, ratio, score_of_sums
 from lmms_aes_tasks.utils.text_metrics import corpus_bleu
 from lmms_aes_tasks.utils.wordnet import WordNetError
@@ -144,10 +147,10 @@ def process_results(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str,
     """
     response = results[0] if results and isinstance(results[0], str) else ""
     critique_id, reference, text = str(doc["id"]), str(doc["reference"]), critique_text(response)
-    item = score_text(critique_id, str(doc["domain"]), text, reference, str(doc["instruction"]), lexicon())
+    item = score_critique(critique_id, str(doc["domain"]), response, reference, str(doc["instruction"]), lexicon())
     for_encoders = CritiqueText(critique_id, str(doc["source"]), text, reference)
     by_metric = {name: for_encoders if name in EMBEDDING_METRICS else item for name in METRICS}
-    return {"record": record_of(item), **by_metric}
+    return {"record": record_of(item), **by_metric, **dict.fromkeys(REPLY_METRICS, item)}
 
 
 def lexical_or_style(items: Iterable[CritiqueItem], metric: str) -> float | None:
@@ -161,7 +164,7 @@ def lexical_or_style(items: Iterable[CritiqueItem], metric: str) -> float | None
         return corpus_bleu(item.lexical.bleu for item in ordered)
     if metric in LEXICAL_METRICS:
         return score_of_sums(mean_items([getattr(item.lexical, metric) for item in ordered]), ratio).value
-    return style_statistic([item.style for item in ordered], metric)
+    return style_statistic([item.style for item in entering(ordered, metric)], metric)
 
 
 def _aggregation(metric: str, meaning: str) -> Callable[[Iterable[CritiqueItem]], float | None]:
@@ -185,7 +188,7 @@ aggregate_truncated_rate = _aggregation("truncated_rate", "Share of critiques th
 def aggregate_wordless_rate(items: Iterable[CritiqueItem]) -> float | None:
     """Share of critiques with text and no word of any script, said aloud, as are critiques in other scripts."""
     found = list(items)
-    said = unread_texts([item.style for item in found])
+    said = unread_texts([item.style for item in answered(found)])
     if said:
         from loguru import logger
 
@@ -208,6 +211,10 @@ aggregate_bert_f1 = _embedded(
 )
 aggregate_sbert_cos = _embedded("sbert_cos", "Mean cosine of sentence embeddings (S8), or `not computed`.")
 aggregate_clip_cos = _embedded("clip_cos", "Mean raw cosine of CLIP's text and image features (S9), or `not computed`.")
+aggregate_failed_requests = aggregation(__name__, "failed_requests", "Number of requests that failed.", failed_requests)
+aggregate_reasoning_rate = aggregation(
+    __name__, "reasoning_rate", "Share of replies with reasoning; None without a reply.", reasoning_rate
+)
 
 
 # -- Counts -----------------------------------------------------------------------------------------------------------

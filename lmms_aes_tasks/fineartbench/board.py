@@ -24,11 +24,13 @@ from lmms_aes_tasks.board.benchmark import (
 from lmms_aes_tasks.board.checks import DataReport
 from lmms_aes_tasks.board.digests import lines_sha256
 from lmms_aes_tasks.board.figures import (
+    REPLY_FACTS,
     counted_metric,
     item_metric,
     number_field,
     number_within,
     plain_text,
+    reply_metrics,
     text_field,
 )
 from lmms_aes_tasks.board.fingerprint import LocalData
@@ -84,6 +86,7 @@ METRICS: Mapping[str, MetricFacts] = {
     "left_rate": MetricFacts("Left rate", "share of answers for the left painting", higher_is_better=None),
     "parse_rate": MetricFacts("Parsed", "share of responses an answer could be read from"),
     "missing_pairs": MetricFacts("Missing pairs", "pairs that were not judged", unit="count", higher_is_better=False),
+    **REPLY_FACTS,
     **{f"{level}_{rating}_p_{protocol}": _p_facts(level, rating, protocol) for level, rating, protocol in _KINDS},
 }
 BREAKDOWNS: Mapping[str, str] = {"artist": "Artist"}
@@ -223,6 +226,7 @@ class _FineArtBench(Benchmark):
         metrics["pair_agreement"] = counted_metric(METRICS["pair_agreement"], *alignment.pair_agreement(human, model))
         metrics["left_rate"] = counted_metric(METRICS["left_rate"], *alignment.left_share(model))
         metrics["parse_rate"] = counted_metric(METRICS["parse_rate"], read, len(pairs))
+        metrics |= reply_metrics((f"{pair.number:07d}", pair) for pair in pairs)
         by_artist = {}
         for method in methods:
             shown = [[pair for pair in side if method in (pair.left, pair.right)] for side in (human, model)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,18 +21,34 @@ from lmms_aes_tasks.predictions import (
     read_predictions,
 )
 from lmms_aes_tasks.utils.alignment import Judgement
+from lmms_aes_tasks.utils.reply_facts import ReplyCounts, count_replies
+
+
+@dataclass(frozen=True)
+class How:
+    """How judgements came about; nothing is known of those in the authors' format.
+
+    Attributes:
+        rules: How many answers each of the parser's rules read.
+        prompts: How many pairs were asked with which prompt, where the file says so.
+        replies: Facts of the responses, counted.
+    """
+
+    rules: dict[str, int]
+    prompts: dict[str, int]
+    replies: ReplyCounts
 
 
 def _authors_judgements(
     rows: Any, path: Path, human: Sequence[Judgement], partial: bool
-) -> tuple[list[Judgement], dict[str, dict[str, int]]]:
+) -> tuple[list[Judgement], How]:
     """Predictions in the authors' format, held against the human file's pairs."""
     model = judgements_of(rows, path.name)
     skipped = [judgement.id for judgement in model if judgement.winner == "skipped"]
     if skipped:
         raise PredictionError(f'{path}: winner is null in {len(skipped)} pair(s), first {skipped[0]}; use "" for none')
     same_pairs(human, model, path.name, partial)
-    return model, {"rules": {}, "prompts": {}}
+    return model, How({}, {}, count_replies([]))
 
 
 def _with_records(read: Sequence[Prediction], human: Sequence[Judgement], mode: str, path: Path) -> list[Prediction]:
@@ -62,14 +78,11 @@ def _with_records(read: Sequence[Prediction], human: Sequence[Judgement], mode: 
     return found
 
 
-def model_judgements(
-    path: Path, human: Sequence[Judgement], mode: str, partial: bool
-) -> tuple[list[Judgement], dict[str, dict[str, int]]]:
+def model_judgements(path: Path, human: Sequence[Judgement], mode: str, partial: bool) -> tuple[list[Judgement], How]:
     """Predictions in the authors' format, responses by id, or a samples file of ours, held against the human file.
 
     Returns:
-        The judgements; and of responses how many answers each of the parser's `rules` read, and how many pairs were
-        asked with which of the `prompts`.
+        The judgements, and how they came about.
 
     Raises:
         PredictionError: The file is none of these, or of other pairs; the cases are listed.
@@ -88,6 +101,7 @@ def model_judgements(
     if any(item.record is None for item in read):
         read = _with_records(read, human, mode, path)
     check_ids(read, None, path)
+    pairs = []
     model = []
     rules: collections.Counter[str] = collections.Counter()
     for item in read:
@@ -103,8 +117,9 @@ def model_judgements(
             )
         model.append(Judgement(pair.number, pair.content, pair.style, pair.left, pair.right, pair.model))
         rules[rule] += 1
+        pairs.append(pair)
     if not model:
         raise PredictionError(f"{path}: no samples. Is it the right file?")
     same_pairs(human, model, path.name, partial)
     prompts = collections.Counter(prompt_name(item.prompt) for item in read if item.prompt is not None)
-    return model, {"rules": dict(rules), "prompts": dict(prompts)}
+    return model, How(dict(rules), dict(prompts), count_replies(pairs))

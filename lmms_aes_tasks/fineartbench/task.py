@@ -17,9 +17,20 @@ from lmms_aes_tasks.records import SourceError
 from lmms_aes_tasks.settings import read_settings
 from lmms_aes_tasks.sources import read_card, stopping
 from lmms_aes_tasks.utils import alignment
+from lmms_aes_tasks.utils.aggregations import aggregation
 from lmms_aes_tasks.utils.alignment import Alignment, Judgement
-from lmms_aes_tasks.utils.answers import PARSER_VERSION, parse_winner
+from lmms_aes_tasks.utils.answers import PARSER_VERSION, WinnerAnswer, parse_winner
+from lmms_aes_tasks.utils.failed_requests import failed_request
 from lmms_aes_tasks.utils.images import comparison_figure, load_image
+from lmms_aes_tasks.utils.reply_facts import (
+    FAILED,
+    PLAIN_REPLY,
+    REPLY_METRICS,
+    ReplyFacts,
+    failed_requests,
+    reasoning_rate,
+    reply_facts,
+)
 
 if TYPE_CHECKING:
     import datasets
@@ -134,7 +145,8 @@ def doc_to_text(
         A text at first. In a later round (visuals, next text, whether it was the last, outputs, round info): the images
         stay, no round info is kept (it would replace a reply that is no dict), and after the last round the one output
         is a JSON transcript of all rounds, so that the samples file has every one. A first reply that is a transcript
-        of these very steps, as a replayed samples file has it, stands for all of them.
+        of these very steps, as a replayed samples file has it, stands for all of them. A request that failed ends the
+        rounds: its text goes into no prompt, and the response is the harness's own mark.
 
     Raises:
         ValueError: Rounds are asked for, and the prompt has none.
@@ -151,6 +163,8 @@ def doc_to_text(
     replies = ["" if reply is None else str(reply) for reply in previous_output]
     recorded = last_reply(replies[0])[1] if len(replies) == 1 else []
     if tuple(own.get("step") for own in recorded) == settings.steps:
+        return None, None, True, replies, None
+    if failed_request(replies[-1]):
         return None, None, True, replies, None
     if len(replies) < len(settings.steps):
         text = f"{settings.pre_prompt}{image_note(settings)}{step_text(doc, settings, replies)}{settings.post_prompt}"
@@ -196,6 +210,7 @@ class Pair:
         human: The experts' winner, `skipped` or "".
         model: The model's winner, or "" when no answer was read.
         missing_pairs: Pairs of the run that were left out for want of images.
+        reply: Facts of the reply, of ArtCoT of all rounds; a pair with a failed round has no answer.
     """
 
     number: int
@@ -206,6 +221,7 @@ class Pair:
     human: str
     model: str
     missing_pairs: int = 0
+    reply: ReplyFacts = PLAIN_REPLY
 
     def __str__(self) -> str:
         return str(self.number)
@@ -230,7 +246,8 @@ def last_reply(response: str) -> tuple[str, list[dict[str, str]]]:
 def read_pair(doc: Mapping[str, Any], response: str) -> tuple[Pair, str, list[dict[str, str]]]:
     """Parse one response: the pair, the rule that fired, and the rounds; the one path of harness and offline scorer."""
     reply, rounds = last_reply(response)
-    parsed = parse_winner(reply)
+    facts = reply_facts(*(own["reply"] for own in rounds)) if rounds else reply_facts(reply)
+    parsed = WinnerAnswer(None, FAILED) if facts.failed else parse_winner(reply)
     pair = Pair(
         number=int(doc["number"]),
         content=int(doc["content_index"]),
@@ -240,6 +257,7 @@ def read_pair(doc: Mapping[str, Any], response: str) -> tuple[Pair, str, list[di
         human=str(doc["human"]),
         model=parsed.winner or "",
         missing_pairs=int(doc.get("missing_pairs", 0)),
+        reply=facts,
     )
     return pair, parsed.rule, rounds
 
@@ -258,10 +276,11 @@ def _process_results(doc: Mapping[str, Any], results: Sequence[str], level: str)
         "winner": pair.model,
         "rule": rule,
         "rounds": len(rounds) or 1,
+        **pair.reply.as_record(),
         "parser": PARSER_VERSION,
     }
     names = [f"{level}_{rating}_rho_{protocol}" for rating in ("elo", "bt") for protocol in ("official", "aligned")]
-    names += ["pair_agreement", "left_rate", "parse_rate", "missing_pairs"]
+    names += ["pair_agreement", "left_rate", "parse_rate", "missing_pairs", *REPLY_METRICS]
     agreed = pair.human in {"left", "right"} and pair.human == pair.model
     return {"record": record, "score": float(agreed), **dict.fromkeys(names, pair)}
 
@@ -328,6 +347,12 @@ def aggregate_parse_rate(items: Iterable[Pair]) -> float | None:
 def aggregate_missing_pairs(items: Iterable[Pair]) -> float:
     """Pairs left out for want of images."""
     return float(max((pair.missing_pairs for pair in items), default=0))
+
+
+aggregate_failed_requests = aggregation(__name__, "failed_requests", "Number of requests that failed.", failed_requests)
+aggregate_reasoning_rate = aggregation(
+    __name__, "reasoning_rate", "Share of replies with reasoning; None without a reply.", reasoning_rate
+)
 
 
 # -- Counts and baselines ---------------------------------------------------------------------------------------------

@@ -33,7 +33,7 @@ from lmms_aes_tasks.board.schema import (
 from lmms_aes_tasks.board.text import is_plain, looks_local, printable
 from lmms_aes_tasks.leaderboard.data import data_of
 from lmms_aes_tasks.leaderboard.reading import texts_of
-from lmms_aes_tasks.leaderboard.responses import FOLDER, write_rows
+from lmms_aes_tasks.leaderboard.responses import FOLDER, has_failed, write_rows
 from lmms_aes_tasks.leaderboard.results import TOLERANCE, UNSOUND, result_of
 from lmms_aes_tasks.leaderboard.runs import (
     TaskRun,
@@ -47,6 +47,7 @@ from lmms_aes_tasks.leaderboard.tasks import expected_items
 from lmms_aes_tasks.leaderboard.versions import versions
 from lmms_aes_tasks.predictions import Prediction, PredictionError, check_ids, read_predictions
 from lmms_aes_tasks.utils.errors import bulleted
+from lmms_aes_tasks.utils.reply_facts import AGAIN
 from lmms_aes_tasks.utils.unicode_text import well_formed
 
 
@@ -168,7 +169,7 @@ def _read_rows(
 
     Raises:
         PredictionError: A record is not sound.
-        BuildError: An id is none that may be published.
+        BuildError: Requests failed, or an id is none that may be published.
     """
     rows: list[Row] = []
     reads: list[ScoredResponse] = []
@@ -178,6 +179,12 @@ def _read_rows(
         record = json.loads(json.dumps(read.record)) | {"response_digest": response_digest(response)}
         rows.append(Row(item.id, response, record))
         reads.append(read)
+    failed = [row.id for row in rows if has_failed(row.response, row.record)]
+    if failed:
+        raise BuildError(
+            f"{run.samples}: {len(failed)} of {len(rows)} requests of {run.task.name} failed ({printable(failed[0])} "
+            f"…): such a run is not published. {AGAIN}, and build from the results of that run."
+        )
     unsound = [row.id for row in rows if not is_plain(row.id) or looks_local(row.id)]
     if unsound:
         raise BuildError(f"{run.samples}: the id {printable(unsound[0])!r} holds <, > or a local path. Rename it.")

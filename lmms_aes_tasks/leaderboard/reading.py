@@ -187,7 +187,7 @@ def _check_texts(entry: Entry) -> None:
         EntryError: One does; the field is named.
     """
     for where, text in texts_of(entry.model_dump(mode="json")):
-        stop_text = re.fullmatch(r"tasks\.[a-z0-9_]+\.decoding\.until", where) is not None
+        stop_text = re.fullmatch(r"tasks\.[a-z0-9_]+\.decoding\.(?:until|reasoning_tags)", where) is not None
         if not stop_text and not is_plain(text):
             raise EntryError(
                 f"{ENTRY_FILE}, {printable(where)} is {printable(repr(text), 80)}: names hold visible characters "

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from lmms_aes_tasks.board.benchmark import Row
 from lmms_aes_tasks.board.digests import canonical_json
@@ -12,6 +13,7 @@ from lmms_aes_tasks.board.errors import EntryError
 from lmms_aes_tasks.board.schema import ResponsesFile
 from lmms_aes_tasks.board.text import is_plain, printable
 from lmms_aes_tasks.leaderboard.safe_reading import MAX_LINE_BYTES, MAX_ROWS, check_sizes, compressed_lines, strict_json
+from lmms_aes_tasks.utils.failed_requests import failed_request
 
 FOLDER = "responses"
 MAX_RESPONSE_CHARS = 1_000_000
@@ -25,6 +27,11 @@ _KEYS = {"id", "response", "record"}
 def path_of(task: str) -> str:
     """A task's file, relative to the entry's folder."""
     return f"{FOLDER}/{task}.jsonl.zst"
+
+
+def has_failed(response: str, record: Mapping[str, Any]) -> bool:
+    """Whether lmms-eval's mark of a failed request stands in a reply's place, or in that of one of its rounds."""
+    return failed_request(response) or record.get("failed") is True
 
 
 def write_rows(folder: Path, task: str, rows: Iterable[Row]) -> ResponsesFile:

@@ -23,6 +23,7 @@ from lmms_aes_tasks.harness_results import not_results, read_results, results_fi
 from lmms_aes_tasks.leaderboard.tasks import known_tasks
 from lmms_aes_tasks.records import SourceError
 from lmms_aes_tasks.utils.errors import problem_text
+from lmms_aes_tasks.utils.reasoning_tags import foreign_tags
 
 Value = bool | int | float | str | list[str] | None
 
@@ -208,7 +209,9 @@ _MODEL_ARGS: Mapping[str, Sequence[str] | None] = {
 }
 _IMAGE_ARGS = ("max_pixels", "min_pixels", "max_image_size")
 _PRIVATE_SETTINGS = frozenset({"prompt_file", "pair_prompt_file", "pre_prompt", "post_prompt"})
-DECODING_KEYS = frozenset({*_DECODING, *_MODEL_ARGS, "torch_seed", "num_fewshot", "system_instruction_sha256"})
+DECODING_KEYS = frozenset(
+    {*_DECODING, *_MODEL_ARGS, "torch_seed", "num_fewshot", "system_instruction_sha256", "reasoning_tags"}
+)
 """Every key that an entry's `decoding` may have."""
 IMAGE_KEYS = frozenset({*_IMAGE_ARGS, "force_simple"})
 """Keys that an entry's `images` may have, beside the benchmark's own settings."""
@@ -268,9 +271,18 @@ def decoding_of(run: TaskRun) -> dict[str, Value]:
         found["torch_seed"] = seed
     if fewshot := _number(run.task_config.get("num_fewshot")):
         found["num_fewshot"] = fewshot
+    tags = _stop_texts([mark for pair in foreign_tags(_reasoning_tags(run)) for mark in pair])
+    if tags:
+        found["reasoning_tags"] = tags
     if run.system_instruction:
         found["system_instruction_sha256"] = _sha256(str(run.system_instruction))
     return found
+
+
+def _reasoning_tags(run: TaskRun) -> Any:
+    """lmms-eval's `--reasoning_tags` in force: the task's own, else the command line's."""
+    own = run.task_config.get("reasoning_tags")
+    return (run.config.get("resolved_cli_args") or {}).get("reasoning_tags") if own is None else own
 
 
 def _sha256(text: str) -> str:

@@ -38,7 +38,7 @@ from lmms_aes_tasks.leaderboard.findings import (
     shown,
 )
 from lmms_aes_tasks.leaderboard.reading import check_entry_folder, read_entry
-from lmms_aes_tasks.leaderboard.responses import read_rows
+from lmms_aes_tasks.leaderboard.responses import has_failed, read_rows
 from lmms_aes_tasks.leaderboard.results import UNSOUND, result_of
 from lmms_aes_tasks.leaderboard.tasks import expected_items, known_tasks
 from lmms_aes_tasks.outputs import atomic_path
@@ -117,6 +117,9 @@ def _read_row(row: Row, subject: _Subject, gathered: _Gathered) -> None:
     record = json.loads(json.dumps(read.record)) | {"response_digest": row.record.get("response_digest")} | values
     for difference in record_differences(row.record, record):
         findings.add("error", where, f"record: {difference}", alike)
+    if has_failed(row.response, read.record):
+        message = "its request failed: no reply, but lmms-eval's mark. Ask again; such a run is not published"
+        findings.add("error", where, message, f"{subject.file}: failed requests")
     if str(document["id"]) != row.id:
         findings.add("error", where, f"the id is another than that of its record, {document['id']!r}", alike)
     gathered.items.append(read.item)

@@ -18,6 +18,7 @@ from lmms_aes_tasks.utils.answer_objects import (
     whole_object,
 )
 from lmms_aes_tasks.utils.answer_wrappers import answer_marks_text, answer_text, folded, unwrapped
+from lmms_aes_tasks.utils.failed_requests import failed_request
 from lmms_aes_tasks.utils.option_reader import Option, OptionReader
 from lmms_aes_tasks.utils.option_sentences import judged
 
@@ -33,7 +34,8 @@ class OptionAnswer:
     Attributes:
         answer: An option id of the question, or None when nothing, or more than one thing, was declared.
         rule: The rule that decided: `json`, `object`, `declared`, `leading_id`, `option_text`; where answer is None,
-            `conflict` (two different answers), `invalid` (an answer field that names no option), `empty` or `none`.
+            `conflict` (two different answers), `invalid` (an answer field that names no option), `empty`, `none`, or
+            `failed` (no reply, but lmms-eval's mark of a failed request).
         confidence: `low`, `medium` or `high` when the reply's object says so, else None.
         reason: The reply's own reason when its object gives one, else None.
     """
@@ -205,6 +207,8 @@ def parse_option(text: str | None, options: Sequence[Option]) -> OptionAnswer:
     >>> parse_option("A warm palette makes this suitable.", [("A", "Yes"), ("B", "No")])
     OptionAnswer(answer=None, rule='none', confidence=None, reason=None)
     """
+    if failed_request(text):
+        return OptionAnswer(None, "failed")
     body = answer_text(text)
     if not body:
         return OptionAnswer(None, "empty")

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lmms_aes_tasks.utils.permutations import TRIALS
+from lmms_aes_tasks.utils.reply_facts import PLAIN_REPLY, ReplyFacts
 from lmms_aes_tasks.utils.significance import Interval
 from lmms_aes_tasks.utils.sums import Floats, SumScore, difference_of_sums, mean_items, ratio, score_of_sums
 
@@ -33,6 +34,7 @@ class Trial:
         strict: Whether the authors' own rule read it.
         domain: Group of the set.
         substyle: Finer group.
+        reply: Facts of the reply; one whose request failed has no answer.
     """
 
     task_id: str
@@ -44,6 +46,7 @@ class Trial:
     strict: bool = True
     domain: str = ""
     substyle: str = ""
+    reply: ReplyFacts = PLAIN_REPLY
 
     def __str__(self) -> str:
         return f"{self.task_id}#{self.trial}"
@@ -71,6 +74,7 @@ def part(trials: Iterable[Trial], index: int) -> list[Trial]:
             t.strict,
             t.domain,
             t.substyle,
+            t.reply,
         )
         for t in trials
     ]

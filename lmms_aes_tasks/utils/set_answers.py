@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from lmms_aes_tasks.utils.answer_objects import without_escapes
 from lmms_aes_tasks.utils.answer_wrappers import folded, unwrapped
+from lmms_aes_tasks.utils.failed_requests import failed_request
 from lmms_aes_tasks.utils.option_reader import CLOSE, OPEN
 from lmms_aes_tasks.utils.visible_text import visible_text
 
@@ -26,7 +27,8 @@ class SetAnswer:
     Attributes:
         labels: The label per asked field, for example {"best": "B"}; None unless every asked field was read.
         strict: The same by the authors' rule alone.
-        rule: `strict`, `tolerant`, `empty` (no text to read), or `none`.
+        rule: `strict`, `tolerant`, `empty` (no text to read), `none`, or `failed` (no reply, but lmms-eval's mark of a
+            failed request).
     """
 
     labels: dict[str, str] | None
@@ -111,6 +113,8 @@ def parse_set(text: str | None, prompt_type: str, labels: Sequence[str]) -> SetA
         ValueError: `prompt_type` is none of these.
     """
     fields = _fields_of(prompt_type)
+    if failed_request(text):
+        return SetAnswer(None, None, "failed")
     visible = visible_text(text).text
     if not visible:
         return SetAnswer(None, None, "empty")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lmms_aes_tasks.utils.reply_facts import PLAIN_REPLY, ReplyFacts
 from lmms_aes_tasks.utils.sums import Floats, Statistic, SumScore, ratio, score_of_sums
 
 SUITABILITY_METRICS = ("accuracy", "macro_f1", "yes_rate", "yes_f1", "no_f1", "parse_rate")
@@ -24,12 +25,14 @@ class Decision:
         answer: Option id that was read, or None.
         gold: Option id that is right.
         options: Option ids of the case in their order; two-option cases enter F1 and the Yes rate.
+        reply: Facts of the reply; one whose request failed has no answer.
     """
 
     id: str
     answer: str | None
     gold: str
     options: tuple[str, ...]
+    reply: ReplyFacts = PLAIN_REPLY
 
     def __str__(self) -> str:
         return self.id

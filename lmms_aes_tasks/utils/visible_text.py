@@ -21,6 +21,10 @@ ZERO_WIDTH = "\ufeff\u200b\u200c\u200d\u200e\u200f\u2060\u00ad"
 """Characters without a width: byte order mark, zero-width space and joiners, direction marks, soft hyphen."""
 
 
+TEXT_VERSION = "2"
+"""Version of what is read of a reply at all. Critiques name it; where it rises, the parsers' version rises with it."""
+
+
 @dataclass(frozen=True)
 class VisibleText:
     """A reply as its reader sees it.

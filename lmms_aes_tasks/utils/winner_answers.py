@@ -8,6 +8,7 @@ from typing import Any
 
 from lmms_aes_tasks.utils.answer_objects import STRAIGHT_QUOTES, Pairs, named_values, objects, only_item, other_writings
 from lmms_aes_tasks.utils.answer_wrappers import answer_text, unwrapped
+from lmms_aes_tasks.utils.failed_requests import failed_request
 
 
 @dataclass(frozen=True)
@@ -16,7 +17,8 @@ class WinnerAnswer:
 
     Attributes:
         winner: "left", "right", or None.
-        rule: `object` or `field`; where winner is None, `conflict`, `invalid`, `empty` or `none`.
+        rule: `object` or `field`; where winner is None, `conflict`, `invalid`, `empty`, `none`, or `failed` (no reply,
+            but lmms-eval's mark of a failed request).
     """
 
     winner: str | None
@@ -74,6 +76,8 @@ def parse_winner(text: str | None) -> WinnerAnswer:
     >>> parse_winner("**Winner:** 1.0")
     WinnerAnswer(winner='right', rule='field')
     """
+    if failed_request(text):
+        return WinnerAnswer(None, "failed")
     body = answer_text(text).translate(STRAIGHT_QUOTES)
     if not body:
         return WinnerAnswer(None, "empty")

@@ -23,12 +23,14 @@ from lmms_aes_tasks.board.benchmark import (
 )
 from lmms_aes_tasks.board.figures import (
     MAX_GROUP_CHARS,
+    REPLY_FACTS,
     by_group,
     item_metric,
     label_field,
     number_field,
     number_within,
     plain_text,
+    reply_metrics,
     share_metric,
     text_field,
 )
@@ -76,6 +78,7 @@ METRICS: Mapping[str, MetricFacts] = {
         unit="count",
         higher_is_better=False,
     ),
+    **REPLY_FACTS,
 }
 BREAKDOWNS: Mapping[str, str] = {
     "domain": "Domain",
@@ -175,6 +178,7 @@ class _Vab(Benchmark):
                 [(str(item), list(item.positions)) for item in items if item.positions is not None],
                 reason="no answer was read",
             ),
+            **reply_metrics((str(item), item) for item in items),
         }
         breakdowns: Breakdowns = {
             name: {group: _scores(members) for group, members in by_group(items, key).items() if group}

@@ -15,6 +15,7 @@ from typing import Any
 
 from lmms_aes_tasks.predictions import PredictionError
 from lmms_aes_tasks.utils.permutations import TRIALS, trial_permutations
+from lmms_aes_tasks.utils.reply_facts import ReplyCounts, count_replies
 from lmms_aes_tasks.utils.selection import QUESTIONS, Trial
 from lmms_aes_tasks.vab.prompts import prompt_name
 from lmms_aes_tasks.vab.rows import Problems, Row, Tasks, read_rows, tasks_of_data
@@ -30,11 +31,15 @@ class Responses:
         trials: Trials by question; a question that was not asked is absent.
         prompts: How many responses were asked with which prompt, where the files say so.
         failed: Rows left out because their call failed (`error`).
+        rules: How many answers of each question each of the parser's rules read.
+        replies: Facts of the responses counted, each once, wherever its answer is used.
     """
 
     trials: dict[str, list[Trial]]
     prompts: dict[str, int]
     failed: int
+    rules: dict[str, dict[str, int]]
+    replies: ReplyCounts
 
 
 # -- Trials -----------------------------------------------------------------------------------------------------------
@@ -164,22 +169,29 @@ def read_responses(
     problems.raise_all(where)
     problems.extend(_contradictions(rows, known))
     problems.raise_all(where)
+    n_given = len(rows)
     rows += _derived(rows, known)
     problems.extend(_coverage(rows, known, allow_incomplete))
     problems.raise_all(where)
     trials: dict[str, list[Trial]] = {}
-    for row in rows:
+    rules: dict[str, collections.Counter[str]] = {}
+    given: list[Trial] = []
+    for place, row in enumerate(rows):
         task = known[row.task_id]
         order = row.permutation or trial_permutations(row.task_id, task["n_images"])[row.trial]
-        trial, _ = read_trial(task, row.question, row.trial, order, row.text)
+        trial, parsed = read_trial(task, row.question, row.trial, order, row.text)
         trials.setdefault(row.question, []).append(trial)
+        rules.setdefault(row.question, collections.Counter())[parsed.rule] += 1
+        if place < n_given:
+            given.append(trial)
     if failed:
         from loguru import logger
 
         logger.warning(f"{where}: {failed} row(s) with an error left out; their trials are missing")
     in_order = {question: trials[question] for question in QUESTIONS if question in trials}
     prompts = collections.Counter(prompt_name(row.prompt) for row in rows if row.prompt is not None)
-    return Responses(in_order, dict(prompts), failed)
+    fired = {question: dict(sorted(rules[question].items())) for question in in_order}
+    return Responses(in_order, dict(prompts), failed, fired, count_replies(given))
 
 
 def read_trials(

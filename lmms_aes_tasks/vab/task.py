@@ -18,6 +18,7 @@ from lmms_aes_tasks.utils.aggregations import aggregation
 from lmms_aes_tasks.utils.answers import PARSER_VERSION, SetAnswer, parse_set
 from lmms_aes_tasks.utils.images import fit_image, load_image
 from lmms_aes_tasks.utils.permutations import TRIALS, trial_permutations
+from lmms_aes_tasks.utils.reply_facts import REPLY_METRICS, failed_requests, reasoning_rate, reply_facts
 from lmms_aes_tasks.utils.selection import Trial
 from lmms_aes_tasks.utils.sums import SumScore
 from lmms_aes_tasks.vab.prompts import PROMPT_IDS, PROMPT_TYPES, Settings, order_note, rubrics
@@ -177,6 +178,7 @@ def read_trial(
         strict=parsed.strict is not None,
         domain=task["domain"],
         substyle=task["substyle"],
+        reply=reply_facts(response),
     )
     return made, parsed
 
@@ -206,6 +208,7 @@ def process_results(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str,
         "ground_truth_best": doc["ground_truth_best"],
         "ground_truth_worst": doc["ground_truth_worst"],
         "rule": parsed.rule,
+        **trial.reply.as_record(),
         "parser": PARSER_VERSION,
     }
     return {
@@ -217,6 +220,7 @@ def process_results(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str,
         "strict_parse_rate": trial,
         "order_flip_rate": trial,
         "incomplete_tasks": trial,
+        **dict.fromkeys(REPLY_METRICS, trial),
     }
 
 
@@ -240,6 +244,11 @@ aggregate_order_flip_rate = _aggregation(
     "order_flip_rate",
     "Share of complete tasks whose choice changes with the order; None when there is none.",
     selection.order_flip_rate,
+)
+
+aggregate_failed_requests = aggregation(__name__, "failed_requests", "Number of requests that failed.", failed_requests)
+aggregate_reasoning_rate = aggregation(
+    __name__, "reasoning_rate", "Share of replies with reasoning; None without a reply.", reasoning_rate
 )
 
 

@@ -28,6 +28,7 @@ from lmms_aes_tasks.contextcanvas.task import (
 )
 from lmms_aes_tasks.settings import read_settings
 from lmms_aes_tasks.utils.answers import PARSER_VERSION
+from lmms_aes_tasks.utils.reply_facts import REPLY_METRICS
 from lmms_aes_tasks.utils.suitability import SUITABILITY_METRICS, Decision
 
 YAML = Path(contextcanvas.__file__).parents[1] / "task_yamls/contextcanvas/contextcanvas.yaml"
@@ -162,14 +163,14 @@ def test_a_reason_can_always_be_written() -> None:
 def test_the_yaml_names_what_the_code_has() -> None:
     text = re.sub(r"!function \S+", "null", YAML.read_text("utf-8"))
     config = yaml.safe_load(text)
-    assert [item["metric"] for item in config["metric_list"]] == list(SUITABILITY_METRICS)
+    assert [item["metric"] for item in config["metric_list"]] == [*SUITABILITY_METRICS, *REPLY_METRICS]
     assert read_settings(Settings, config["lmms_eval_specific_kwargs"]["default"]) == Settings()
     assert config["metadata"]["default_prompt"] == PROMPT_ID == prompt_of(Settings()).id
     assert config["metadata"]["parser"] == PARSER_VERSION
     assert config["generation_kwargs"]["until"] == []
     names = re.findall(r"!function (\S+)", YAML.read_text("utf-8"))
     assert {name.rsplit(".", 1)[1] for name in names if ".aggregate_" in name} == {
-        f"aggregate_{name}" for name in SUITABILITY_METRICS
+        f"aggregate_{name}" for name in (*SUITABILITY_METRICS, *REPLY_METRICS)
     }
 
 
@@ -185,6 +186,9 @@ def test_process_results_gives_the_record_and_the_same_keys_always() -> None:
         "confidence": "low",
         "reason": "veil",
         "options": [["A", "Yes"], ["B", "No"]],
+        "failed": False,
+        "reasoning": False,
+        "reasoning_cut": False,
         "parser": PARSER_VERSION,
     }
     assert right["score"] == 1.0

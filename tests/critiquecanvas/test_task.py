@@ -16,6 +16,7 @@ from PIL import Image
 from lmms_aes_tasks import sources
 from lmms_aes_tasks.critiquecanvas import encoders as critique_embeddings
 from lmms_aes_tasks.critiquecanvas import task as critiquecanvas
+from lmms_aes_tasks.critiquecanvas.board import BENCHMARK
 from lmms_aes_tasks.critiquecanvas.encoders import (
     EmbeddingCase,
     Encoders,
@@ -47,8 +48,11 @@ from lmms_aes_tasks.critiquecanvas.task import (
 )
 from lmms_aes_tasks.records import SourceError, import_file, read_labels
 from lmms_aes_tasks.utils.critique_style import STYLE_METRICS
+from lmms_aes_tasks.utils.dimensions import triggers
 from lmms_aes_tasks.utils.embeddings import EncoderError
+from lmms_aes_tasks.utils.reply_facts import REPLY_METRICS
 from lmms_aes_tasks.utils.vector_store import VectorStore
+from lmms_aes_tasks.utils.visible_text import TEXT_VERSION
 from tests.critique_texts import HARD
 from tests.encoders import LAYERS, EncoderFolders
 
@@ -242,7 +246,7 @@ def test_a_record_by_hand() -> None:
     """Response: 5 tokens, 4 of the reference's 7 in order; instruction names Lighting."""
     results = process_results(document(instruction="Judge the light."), ["Soft light falls left."])
     record = results["record"]
-    assert list(results) == ["record", *METRICS]
+    assert list(results) == ["record", *METRICS, *REPLY_METRICS]
     assert record["id"] == "c1"
     assert record["domain"] == "painting"
     # 13a tokens: soft light falls left . / soft light falls from the left .
@@ -268,7 +272,7 @@ def test_a_record_by_hand() -> None:
 def test_every_text_has_a_record(response: str) -> None:
     results = process_results(document(), [response])
     record = results["record"]
-    assert list(results) == ["record", *METRICS]
+    assert list(results) == ["record", *METRICS, *REPLY_METRICS]
     json.dumps(results["record"], allow_nan=False).encode()
     assert 0 <= record["rouge_l"] <= 1
     assert 0 <= record["meteor"] <= 1
@@ -287,7 +291,7 @@ def test_a_missing_response_is_an_empty_one(results: list[Any]) -> None:
 def test_reasoning_is_not_scored() -> None:
     plain = process_results(document(), ["Soft light falls left."])
     thought = process_results(document(), ["<think>The mood? The color?</think>\nSoft light falls left."])
-    assert thought["record"] == plain["record"]
+    assert thought["record"] == plain["record"] | {"reasoning": True}
     assert thought["clip_cos"].text == "Soft light falls left."
 
 
@@ -323,8 +327,9 @@ def test_the_yaml_names_every_metric_once() -> None:
     Loader.add_constructor("!function", lambda loader, node: node.value)
     content = yaml.load((YAMLS / "critiquecanvas.yaml").read_text("utf-8"), Loader)
     listed = {item["metric"]: item["aggregation"] for item in content["metric_list"]}
-    assert list(listed) == list(METRICS)
-    assert listed == {name: f"lmms_aes_tasks.critiquecanvas.aggregate_{name}" for name in METRICS}
+    assert list(listed) == [*METRICS, *REPLY_METRICS]
+    assert listed == {name: f"lmms_aes_tasks.critiquecanvas.aggregate_{name}" for name in listed}
+    assert content["metadata"]["parser"] == f"{triggers().version}+text{TEXT_VERSION}" == BENCHMARK.parser
     items = [process_results(document(id=f"c{n}"), ["Soft light falls."])["bleu"] for n in range(3)]
     scored = Scored(tuple(items))
     for name in METRICS:
@@ -528,5 +533,5 @@ def test_a_critique_is_scored_as_its_reader_sees_it(response: str) -> None:
     """Six words, and a sentence mark at the end, whatever stands around them."""
     record = process_results(document(), [response])["record"]
     plain = process_results(document(), ["Warm light falls on the roofs."])["record"]
-    assert record == plain
+    assert record == plain | {"reasoning": "First" in response or "Brushwork" in response}
     assert (record["words"], record["truncated"], record["empty"]) == (6, False, False)

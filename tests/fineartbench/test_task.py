@@ -362,6 +362,9 @@ def test_the_record(doc: dict[str, Any]) -> None:
         "winner": "right",
         "rule": "object",
         "rounds": 1,
+        "failed": False,
+        "reasoning": False,
+        "reasoning_cut": False,
         "parser": fineartbench.PARSER_VERSION,
     }
     assert found["score"] == 1.0

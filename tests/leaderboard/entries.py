@@ -75,7 +75,10 @@ def critique_row(
         empty=False,
         truncated=False,
         other_script=False,
-        triggers="1",
+        failed=False,
+        reasoning=False,
+        reasoning_cut=False,
+        parser="1+text2",
     )
 
 

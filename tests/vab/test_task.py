@@ -318,6 +318,9 @@ def test_the_record(tasks: Any) -> None:
         "ground_truth_best": "A",
         "ground_truth_worst": "C",
         "rule": "tolerant",
+        "failed": False,
+        "reasoning": False,
+        "reasoning_cut": False,
         "parser": vab.PARSER_VERSION,
     }
     assert str(found["ap@1"]) == "colour-1#1"
