@@ -26,7 +26,9 @@ TASK = "contextcanvas_demo"
 def score_again(finished: Finished) -> dict[str, Any]:
     result = CliRunner().invoke(app, ["score", "contextcanvas", str(finished.samples_file(TASK)), "--json"])
     assert result.exit_code == 0, result.output
-    return {name: metric["value"] for name, metric in json.loads(result.output)["metrics"].items()}
+    content = json.loads(result.output)
+    values = {name: metric["value"] for name, metric in content["metrics"].items()}
+    return values | {name: content[name] for name in ("failed_requests", "reasoning_rate")}
 
 
 def test_the_baseline_runs_and_its_samples_are_enough_to_score_it_again(launched: Launched) -> None:

@@ -32,10 +32,18 @@ def test_the_samples_are_enough_to_score_a_run_again(
 ) -> None:
     finished = launched(1)
     metrics = finished.metrics(TASK)
-    assert set(metrics) == set(METRICS)
+    assert set(metrics) == {*METRICS, "failed_requests", "reasoning_rate"}
     assert 0 < metrics["rouge_l"] < 1
     content = score_again(finished.samples_file(TASK), "--metrics", "lexical,style")
     assert content["references_from"] == "the samples file"
+    assert (
+        (content["failed_requests"], content["reasoning_rate"])
+        == (0, 0)
+        == (
+            metrics["failed_requests"],
+            metrics["reasoning_rate"],
+        )
+    )
     for name, score in content["metrics"].items():
         assert score["value"] == pytest.approx(metrics[name], abs=1e-12), name
     for name, value in encoder_folders.environment.items():
