@@ -206,11 +206,13 @@ def _build_task(
     except (ValueError, ArithmeticError) as error:
         raise BuildError(f"{run.samples}: {task.name} cannot be scored: {printable(error)}") from None
     more: dict[str, Metric] = {}
+    own: dict[str, str] = {}
     if benchmark.late is not None:
         answers = {row.id: str(read.answer) for row, read in zip(rows, reads, strict=True)}
         values = benchmark.late.compute(task, answers, local)
         more = _late_metrics(run, benchmark.late.names, values, len(rows))
-        encoders |= {library_name(name): encoder for name, encoder in values.encoders.items()}
+        own = {name: encoder for name, encoder in values.encoders.items() if values.values.get(name)}
+        encoders |= {library_name(name): encoder for name, encoder in own.items()}
         rows = [replace(row, record=row.record | _values_of(row.id, values)) for row in rows]
     images = images_of(run)
     file = write_rows(folder, task.name, rows)
@@ -228,6 +230,7 @@ def _build_task(
         more_metrics=more,
         n_data=None if data is None else len(data.documents),
         file=file,
+        encoders=own,
     )
     _compare_with_harness(run, result.metrics)
     return result

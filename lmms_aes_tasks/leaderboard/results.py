@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from typing import Any
 
-from lmms_aes_tasks.board.benchmark import Figures, Task
+from lmms_aes_tasks.board.benchmark import RESAMPLES, SEED, Figures, Task
 from lmms_aes_tasks.board.digests import ids_sha256, lines_sha256
 from lmms_aes_tasks.board.schema import Metric, PromptUse, ResponsesFile, TaskResult
 from lmms_aes_tasks.leaderboard.tasks import expected_items
@@ -28,18 +29,36 @@ def prompt_digest(prompts: Sequence[PromptUse]) -> str | None:
     return found[0] if len(found) == 1 else lines_sha256(found) if found else None
 
 
-def signature(
-    task: str,
-    version: str,
-    data: str | None,
-    prompts: Sequence[PromptUse],
-    parser: str | None,
-    n: int,
-    plugin: str,
-) -> str:
-    """What affects a score, in one line, in the manner of SacreBLEU."""
-    prompt = _first_eight(prompt_digest(prompts))
-    return f"task:{task}|v:{version}|data:{_first_eight(data)}|prompt:{prompt}|parser:{parser}|n:{n}|version:{plugin}"
+def _settings_digest(decoding: Mapping[str, Any], images: Mapping[str, Any]) -> str:
+    """One digest over how the model was asked; 1.0 is 1, in whichever form a run has it."""
+
+    def plain(value: Any) -> Any:
+        return int(value) if isinstance(value, float) and value.is_integer() else value
+
+    return lines_sha256([{name: plain(value) for name, value in given.items()} for given in (decoding, images)])
+
+
+def signature(result: TaskResult, plugin: str, encoders: Mapping[str, str]) -> str:
+    """What affects a score, in one line, in the manner of SacreBLEU.
+
+    Args:
+        result: The result; its own signature is not looked at.
+        plugin: Version of lmms-aes-tasks that scored.
+        encoders: Identity of the encoder of each metric that has values of one.
+    """
+    parts = {
+        "task": result.task,
+        "v": result.version,
+        "data": _first_eight(result.data_sha256),
+        "prompt": _first_eight(prompt_digest(result.prompts)),
+        "set": _first_eight(_settings_digest(result.decoding, result.images)),
+        "parser": result.parser,
+        "n": result.n,
+        "boot": f"{RESAMPLES}/{SEED}",
+        "enc": _first_eight(lines_sha256([dict(encoders)])) if encoders else None,
+        "version": plugin,
+    }
+    return "|".join(f"{name}:{value}" for name, value in parts.items() if name != "enc" or encoders)
 
 
 def result_of(
@@ -57,6 +76,7 @@ def result_of(
     more_metrics: Mapping[str, Metric],
     n_data: int | None,
     file: ResponsesFile,
+    encoders: Mapping[str, str],
 ) -> TaskResult:
     """A task's result.
 
@@ -74,9 +94,10 @@ def result_of(
         more_metrics: Metrics that are not computed here.
         n_data: Documents of the data at hand; what counts where no number is published.
         file: The responses.
+        encoders: Identity of the encoder of each metric that has values of one.
     """
     published = expected_items(task)
-    return TaskResult(
+    result = TaskResult(
         task=task.name,
         benchmark=task.benchmark,
         version=version,
@@ -91,9 +112,10 @@ def result_of(
         parse_rate=figures.parse_rate,
         metrics={**figures.metrics, **more_metrics},
         breakdowns=figures.breakdowns,
-        signature=signature(task.name, version, data_sha256, prompts, parser, len(ids), plugin),
+        signature="",
         file=file,
     )
+    return result.model_copy(update={"signature": signature(result, plugin, encoders)})
 
 
 # -- In one line ------------------------------------------------------------------------------------------------------

@@ -162,6 +162,12 @@ def _late_metrics(subject: _Subject, late: LateMetrics, gathered: _Gathered) -> 
     return metrics
 
 
+def _encoders(entry: Entry, gathered: _Gathered) -> dict[str, str]:
+    """Encoder of each metric that the records hold values of, as far as the entry names them."""
+    given = {name: entry.versions.libraries.get(library_name(name)) for name, values in gathered.late.items() if values}
+    return {name: encoder for name, encoder in given.items() if encoder is not None}
+
+
 def _recompute_late(subject: _Subject, late: LateMetrics, gathered: _Gathered) -> dict[str, str]:
     """Hold values of encoders against those of the same encoders, where they are at hand.
 
@@ -286,6 +292,7 @@ def _recompute(subject: _Subject, gathered: _Gathered) -> _Recomputed:
         more_metrics=late,
         n_data=result.n_expected if data is None else len(data.documents),
         file=result.file,
+        encoders=_encoders(subject.entry, gathered),
     )
     compare_fields(result, ours, findings)
     equal = compare_metrics(result.metrics, ours.metrics, f"{subject.base}.metrics", findings)

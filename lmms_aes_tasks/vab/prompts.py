@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -49,19 +50,29 @@ class Settings:
 
 
 @functools.cache
+def _rubrics_file() -> str:
+    return (PROMPTS / f"{RUBRICS_ID}.json").read_text("utf-8")
+
+
+@functools.cache
 def rubrics() -> Mapping[str, str]:
     """Rubric by domain, in our words; `default` for a domain that has none."""
-    found: dict[str, str] = json.loads((PROMPTS / f"{RUBRICS_ID}.json").read_text("utf-8"))
+    found: dict[str, str] = json.loads(_rubrics_file())
     return found
 
 
 def prompt_name(given: str) -> str:
-    """Which prompt a model was given, from the text in a samples file: ours with its SHA-256, or `other`."""
+    """Which prompt a model was given, from the text in a samples file: ours with its SHA-256, or `other`.
+
+    With a rubric the digest is over the template, without its final newline, followed by the rubrics' file.
+    """
     for prompt_id in PROMPT_IDS.values():
         prompt = load_prompt(prompt_id, None, ("labels",))
         if prompt.recognises(given):
-            with_rubric = any(text in given for text in rubrics().values())
-            return f"{prompt.id} sha256:{prompt.sha256}" + (f" with {RUBRICS_ID}" if with_rubric else "")
+            if not any(text in given for text in rubrics().values()):
+                return f"{prompt.id} sha256:{prompt.sha256}"
+            both = prompt.text + _rubrics_file()
+            return f"{prompt.id} sha256:{hashlib.sha256(both.encode('utf-8')).hexdigest()} with {RUBRICS_ID}"
     return "other"
 
 

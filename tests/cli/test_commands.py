@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -301,6 +302,20 @@ def test_runs_finds_hidden_folders(tmp_path: Path) -> None:
     assert "–" in shown
     assert "300.00" not in shown  # a count is no percentage
     assert str(samples) in shown
+
+
+def test_runs_shows_each_figure_in_its_unit(tmp_path: Path) -> None:
+    values = {"missing_pairs,none": 3.0, "artist_elo_rho_official,none": 0.55, "accuracy_2afc,none": 0.5}
+    content = {
+        "results": {"fineartbench_base": {"alias": "fineartbench_base", **values}},
+        "config": {"model": "qwen3_vl", "model_args": ""},
+        "n-samples": {"fineartbench_base": {"original": 9, "effective": 9}},
+    }
+    (tmp_path / "20260101_000000_results.json").write_text(json.dumps(content))
+    cells = [cell.strip() for cell in re.split(r"[│┃\n]", call("runs", tmp_path).output)]
+    shown = dict(zip(cells[cells.index("model") :], cells[cells.index("qwen3_vl") :], strict=False))
+    assert shown["missing_pairs"] == "3"
+    assert shown["artist_elo_rho_official"] == "0.550"
 
 
 def test_runs_fails_when_a_run_left_nothing(tmp_path: Path, error_of: Callable[..., str]) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import getpass
+import hashlib
 import json
 import re
 import shutil
 import socket
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +17,9 @@ import pytest
 import zstandard
 
 from lmms_aes_tasks.board.errors import BuildError
-from lmms_aes_tasks.board.schema import Entry
+from lmms_aes_tasks.board.schema import Entry, PromptUse
 from lmms_aes_tasks.leaderboard.build import EntryRequest, build
+from lmms_aes_tasks.leaderboard.results import signature
 from lmms_aes_tasks.predictions import PredictionError
 from lmms_aes_tasks.records import SourceError
 from tests import fineartbench_data
@@ -46,8 +49,14 @@ def test_an_entry_holds_what_it_should(built: Path, run_folder: Path) -> None:
     assert set(content["versions"]["libraries"]) >= {"torch", "transformers", "sacrebleu", "nltk", "scipy", "numpy"}
     task = content["tasks"][ONE]
     assert (task["n"], task["n_expected"], task["parse_rate"], task["version"]) == (28, 28, 1.0, "1-A")
+    # sha256sum of the two lines below, as `decoding` and `images` are asserted further down
+    settings = (
+        b'{"do_sample":false,"max_new_tokens":800,"num_beams":1,"temperature":0,"top_p":1,"until":[]}\n'
+        b'{"contact_sheet":false,"icc":"ignore","image_fit":"pad","image_size":448}\n'
+    )
     assert task["signature"] == (
-        f"task:{ONE}|v:1-A|data:{task['data_sha256'][:8]}|prompt:{task['prompts'][0]['sha256'][:8]}|parser:2|n:28|"
+        f"task:{ONE}|v:1-A|data:{task['data_sha256'][:8]}|prompt:{task['prompts'][0]['sha256'][:8]}|"
+        f"set:{hashlib.sha256(settings).hexdigest()[:8]}|parser:2|n:28|boot:1000/0|"
         f"version:{content['versions']['plugin']}"
     )
     assert task["decoding"] == {
@@ -66,6 +75,32 @@ def test_an_entry_holds_what_it_should(built: Path, run_folder: Path) -> None:
     assert re.fullmatch("[0-9a-f]{64}", task["metrics"]["macro_f1"]["per_item_sha256"])
     for name in TASKS:
         assert {frozenset(row) for row in read_lines(built, name)} == {frozenset({"id", "response", "record"})}
+
+
+def test_a_signature_changes_with_all_that_changes_a_figure(built: Path) -> None:
+    result = Entry.model_validate(read_entry(built)).tasks[ONE]
+
+    def signed(encoders: Mapping[str, str] | None = None, **changes: Any) -> str:
+        return signature(result.model_copy(update=changes), "0.2.0", encoders or {})
+
+    kinds = [
+        signed(),
+        signed(version="2-A"),
+        signed(data_sha256="0" * 64),
+        signed(prompts=[PromptUse(id="other", sha256="0" * 64, n=28)]),
+        signed(decoding=result.decoding | {"temperature": 0.7}),
+        signed(images=result.images | {"image_fit": "stretch", "image_size": 224}),
+        signed(parser="1"),
+        signed(n=27),
+        signed({"sbert_cos": "encoder@0123"}),
+        signed({"sbert_cos": "encoder@4567"}),
+        signed({"bert_f1": "encoder@0123"}),
+    ]
+    assert len(set(kinds)) == len(kinds)
+    assert "|enc:" in kinds[-1]
+    assert "enc" not in kinds[0]
+    # 0 and 0.0, 1 and 1.0: one setting, in whichever form a run's results have it
+    assert signed(decoding=result.decoding | {"temperature": 0.0, "top_p": 1}) == kinds[0]
 
 
 def test_the_figures_are_the_harness_s(built: Path, run_folder: Path) -> None:

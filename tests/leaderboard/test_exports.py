@@ -108,6 +108,24 @@ def test_the_best_row_is_the_highest_headline_of_recomputed_rows() -> None:
     assert newest.key == "new"
 
 
+def test_a_run_with_a_limit_is_not_the_best_and_is_not_exported_in_place_of_a_whole_one() -> None:
+    def of(n: int, value: float, date: str) -> BoardRow:
+        metrics = {"accuracy": Metric(value=value, n=n, numerator=value * n, denominator=n)}
+        return made(
+            key=f"run-{n}", status="self-reported", benchmark="contextcanvas", task="contextcanvas", date=date,
+            n=n, n_expected=301, metrics=metrics,
+        )  # fmt: skip
+
+    rows = [of(301, 0.7, "2026-03-01"), of(3, 1.0, "2026-03-02")]
+    for order in (rows, rows[::-1]):
+        best = best_row(order, "contextcanvas")
+        assert best is not None
+        assert best.key == "run-301"
+        export = hf_eval_results(Source(order, datasets={"contextcanvas": "org/cases"}))
+        assert [result["value"] for result in yaml.safe_load(only(export))] == [0.7]
+    assert best_row([of(3, 1.0, "2026-03-02")], "contextcanvas") is None
+
+
 # -- Hugging Face -----------------------------------------------------------------------------------------------------
 
 

@@ -43,6 +43,10 @@ def test_tau_by_hand() -> None:
     assert kendall_tau(vote("55", "A")) == 0.0  # a tie is neither concordant nor discordant
     # best A, worst C, nothing said of B and D: A>B, A>C, A>D, B>C, D>C concordant; the pair B, D does not count
     assert kendall_tau(vote("9416", "A", "C")) == pytest.approx(5 / 6)
+    # of three images the best alone says nothing of B and C: A>B and A>C are concordant, the third pair does not count
+    assert kendall_tau(vote("321", "A")) == pytest.approx(2 / 3)
+    # of two, the other image is the worst, named or not
+    assert kendall_tau(vote("19", "B", "A")) == kendall_tau(vote("19", "B")) == 1.0
 
 
 def test_self_consistency_needs_one_top() -> None:
@@ -67,6 +71,14 @@ def test_majorities_by_hand() -> None:
     assert (rows["worst"].scoring, rows["worst"].ranking) == (1.0, 1.0)  # B, B, A and B, A, B by scores
     assert (rows["best_and_worst"].only_scoring, rows["best_and_worst"].only_ranking) == (0, 1)
     assert rows["best"].p == mcnemar_exact(0, 1) == 1.0
+
+
+def test_best_and_worst_and_the_two_protocols_are_kept_apart() -> None:
+    # by scores: best A, A, A and worst B, C, none (B and C tie). By comparison: best A, B, C and worst B, C, B.
+    votes = [vote("913", "A", "B"), vote("931", "B", "C"), vote("911", "C", "B")]
+    rows = majority_rows({"t": votes}, 2)
+    found = {name: (row.scoring, row.ranking, row.only_scoring, row.only_ranking) for name, row in rows.items()}
+    assert found == {"best": (1, 0, 1, 0), "worst": (0, 1, 0, 1), "best_and_worst": (0, 0, 0, 0)}
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import json
 import re
@@ -14,7 +15,7 @@ from scipy import stats
 
 from lmms_aes_tasks import records, sources
 from lmms_aes_tasks.records import SourceError, import_file
-from lmms_aes_tasks.settings import load_prompt, read_settings
+from lmms_aes_tasks.settings import PROMPTS, load_prompt, read_settings
 from lmms_aes_tasks.sources import canonical_file, load, read_card
 from lmms_aes_tasks.task_folders import TASKS_PATH
 from lmms_aes_tasks.utils.permutations import trial_permutations
@@ -259,8 +260,11 @@ def test_a_samples_text_tells_its_prompt(tasks: Any, tmp_path: Path) -> None:
         doc = expand(tasks, question)[3]
         digest = load_prompt(prompt_id, None, ("labels",)).sha256
         assert prompts.prompt_name(doc_to_text(doc)) == f"{prompt_id} sha256:{digest}"
-        assert (
-            prompts.prompt_name(doc_to_text(doc, {"rubric": True})) == f"{prompt_id} sha256:{digest} with vab-rubrics-1"
+        both = (PROMPTS / f"{prompt_id}.txt").read_bytes().removesuffix(b"\n") + (
+            PROMPTS / "vab-rubrics-1.json"
+        ).read_bytes()
+        assert prompts.prompt_name(doc_to_text(doc, {"rubric": True})) == (
+            f"{prompt_id} sha256:{hashlib.sha256(both).hexdigest()} with vab-rubrics-1"
         )
         assert prompts.prompt_name(doc_to_text(doc, {"pre_prompt": "Hm. "})) == "other"
 
