@@ -327,7 +327,7 @@ def test_runs_fails_when_a_run_left_nothing(tmp_path: Path, error_of: Callable[.
         f"lmms-aes: {tmp_path / 'no'} is not a folder. Name an output folder of lmms-eval.\n"
     )
     (tmp_path / "x_results.json").write_text("{}")
-    assert "not a results file of lmms-eval (KeyError('results'))" in error_of("runs", tmp_path)
+    assert "not a results file of lmms-eval (KeyError(" in error_of("runs", tmp_path)
 
 
 # -- doctor -----------------------------------------------------------------------------------------------------------
