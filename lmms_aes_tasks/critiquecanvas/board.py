@@ -92,6 +92,7 @@ class _CritiqueCanvas(Benchmark):
     families = (Family("critiquecanvas", "Critiques", "rouge_l"),)
     gold_fields = ("domain", "instruction", "reference")
     late = EncoderMetrics()
+    resources = ("wordnet",)
 
     def __init__(self) -> None:
         self.parser = triggers().version
@@ -144,6 +145,10 @@ class _CritiqueCanvas(Benchmark):
         domains = {name: members for name, members in by_group(ordered, lambda item: item.domain).items() if name}
         breakdown = {name: _metrics(members) for name, members in domains.items()} if len(domains) > 1 else {}
         return Figures(_metrics(ordered), {"domain": breakdown} if breakdown else {})
+
+    def resource_versions(self) -> dict[str, str]:
+        words = _lexicon()
+        return {} if words is None else {"wordnet": words.version}
 
     def unchecked(self, with_data: bool) -> dict[str, str]:
         if not with_data:
