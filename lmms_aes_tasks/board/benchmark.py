@@ -206,6 +206,9 @@ class Benchmark:
         gold_fields: What of a record its fingerprint covers, beside the id and the images.
         importable: Whether `data import` takes its records; else its data is used as it was downloaded.
         late: Metrics that need encoders; None for none.
+        resources: Names of what its scores are computed with beside packages, a lexicon for example.
+        text_settings: Digest by setting of the text of ours that the setting brings into the prompt.
+        resampled: Whether its intervals are bootstrapped.
     """
 
     name: ClassVar[str]
@@ -219,6 +222,9 @@ class Benchmark:
     gold_fields: ClassVar[tuple[str, ...]] = ()
     importable: ClassVar[bool] = True
     late: LateMetrics | None = None
+    resources: ClassVar[tuple[str, ...]] = ()
+    text_settings: Mapping[str, Callable[[], str]] = MappingProxyType({})
+    resampled: ClassVar[bool] = True
     parser: str
 
     # -- what a task is
@@ -294,6 +300,10 @@ class Benchmark:
     def figures(self, task: Task, items: Sequence[Any]) -> Figures:
         """Every figure of a task's items, in any order."""
         raise NotImplementedError
+
+    def resource_versions(self) -> dict[str, str]:
+        """Versions of `resources`, of those that are at hand."""
+        return {}
 
     def unchecked(self, with_data: bool) -> dict[str, str]:
         """Metrics that are taken over and not computed anew, with the reason."""

@@ -137,8 +137,8 @@ class TaskResult(Model):
         parse_rate: Share of items whose answer was read; null where nothing is parsed.
         metrics: Figures by name.
         breakdowns: Breakdown (`domain`, `n_images`, `artist`, …) to group to figures by name.
-        signature: `task:…|v:…|data:<8>|prompt:<8>|set:<8>|parser:…|n:…|boot:1000/0|enc:<8>|version:…`, which travels
-            with every figure; `enc` where there are figures of encoders.
+        signature: `task:…|v:…|data:<8>|prompt:<8>|set:<8>|parser:…|…|n:…|version:…`, which travels with every figure;
+            see `leaderboard.results.signature`.
         file: Its responses.
     """
 

@@ -101,6 +101,7 @@ class _CritiqueCanvas(Benchmark):
     families = (Family("critiquecanvas", "Critiques", "rouge_l"),)
     gold_fields = ("domain", "instruction", "reference")
     late = EncoderMetrics()
+    resources = ("wordnet",)
 
     def __init__(self) -> None:
         self.parser = critiques.parser_version()
@@ -154,6 +155,10 @@ class _CritiqueCanvas(Benchmark):
         breakdown = {name: _metrics(members) for name, members in domains.items()} if len(domains) > 1 else {}
         metrics = _metrics(ordered) | reply_metrics((item.id, item) for item in ordered)
         return Figures(metrics, {"domain": breakdown} if breakdown else {})
+
+    def resource_versions(self) -> dict[str, str]:
+        words = _lexicon()
+        return {} if words is None else {"wordnet": words.version}
 
     def unchecked(self, with_data: bool) -> dict[str, str]:
         if not with_data:

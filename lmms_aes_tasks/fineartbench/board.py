@@ -103,6 +103,7 @@ class _FineArtBench(Benchmark):
     settings = Settings
     metrics = METRICS
     breakdowns = BREAKDOWNS
+    resampled = False  # Wilson's intervals
     # how far a model ranks methods as the experts do; of the two protocols `aligned` is the sound reading
     families = (
         Family("fineartbench_2afc_global", "Artist level: methods ranked over all tasks", "artist_elo_rho_aligned"),

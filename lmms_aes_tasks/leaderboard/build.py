@@ -33,8 +33,8 @@ from lmms_aes_tasks.board.schema import (
 from lmms_aes_tasks.board.text import is_plain, looks_local, printable
 from lmms_aes_tasks.leaderboard.data import data_of
 from lmms_aes_tasks.leaderboard.reading import texts_of
-from lmms_aes_tasks.leaderboard.responses import FOLDER, has_failed, write_rows
-from lmms_aes_tasks.leaderboard.results import TOLERANCE, UNSOUND, result_of
+from lmms_aes_tasks.leaderboard.responses import FOLDER, write_rows
+from lmms_aes_tasks.leaderboard.results import TOLERANCE, UNSOUND, Means, result_of
 from lmms_aes_tasks.leaderboard.runs import (
     TaskRun,
     backend_of,
@@ -192,9 +192,9 @@ def _read_rows(
 
 
 def _build_task(
-    run: TaskRun, wanted: EntryRequest, local: LocalData, folder: Path, encoders: dict[str, str]
+    run: TaskRun, wanted: EntryRequest, local: LocalData, folder: Path, libraries: dict[str, str]
 ) -> TaskResult:
-    """One task's result; what encoders were used is added to `encoders`."""
+    """One task's result; encoders and other means that were used are added to `libraries`."""
     task = run.task
     benchmark = registry.benchmark(task.benchmark)
     predictions = read_predictions(run.samples)
@@ -206,13 +206,14 @@ def _build_task(
     except (ValueError, ArithmeticError) as error:
         raise BuildError(f"{run.samples}: {task.name} cannot be scored: {printable(error)}") from None
     more: dict[str, Metric] = {}
-    own: dict[str, str] = {}
+    means = Means(resources=dict.fromkeys(benchmark.resources) | benchmark.resource_versions())
+    libraries |= benchmark.resource_versions()
     if benchmark.late is not None:
         answers = {row.id: str(read.answer) for row, read in zip(rows, reads, strict=True)}
         values = benchmark.late.compute(task, answers, local)
         more = _late_metrics(run, benchmark.late.names, values, len(rows))
-        own = {name: encoder for name, encoder in values.encoders.items() if values.values.get(name)}
-        encoders |= {library_name(name): encoder for name, encoder in own.items()}
+        means = replace(means, encoders=values.encoders)
+        libraries |= {library_name(name): encoder for name, encoder in values.encoders.items()}
         rows = [replace(row, record=row.record | _values_of(row.id, values)) for row in rows]
     images = images_of(run)
     file = write_rows(folder, task.name, rows)
@@ -228,6 +229,7 @@ def _build_task(
         decoding=decoding_of(run),
         images=images,
         more_metrics=more,
+        means=means,
         n_data=None if data is None else len(data.documents),
         file=file,
         encoders=own,
@@ -293,15 +295,15 @@ def build_entry(places: Sequence[Path], wanted: EntryRequest, folder: Path) -> E
         raise BuildError(_validation(error)) from None
     if wanted.evaluator is not None and (not is_plain(wanted.evaluator) or not 0 < len(wanted.evaluator) <= 200):
         raise BuildError(f"--evaluator is {printable(wanted.evaluator)!r}: use 1 to 200 visible characters, no < and >")
-    encoders: dict[str, str] = {}
+    libraries: dict[str, str] = {}
     local = LocalData(wanted.data)
-    results = {run.task.name: _build_task(run, wanted, local, folder, encoders) for run in runs}
+    results = {run.task.name: _build_task(run, wanted, local, folder, libraries) for run in runs}
     own = versions()
     entry = Entry(
         date=max(run.day for run in runs),
         evaluator=wanted.evaluator,
         model=subject,
-        versions=own.model_copy(update={"libraries": own.libraries | encoders}),
+        versions=own.model_copy(update={"libraries": own.libraries | libraries}),
         tasks=results,
     )
     content = entry.model_dump(mode="json")

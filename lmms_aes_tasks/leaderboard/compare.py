@@ -142,14 +142,15 @@ def _stated(one: TaskResult, other: TaskResult) -> list[str]:
     return found
 
 
-def _other_encoders(one: Entry, other: Entry, task: str) -> list[str]:
-    """Encoders that differ: their figures are not of one scale."""
-    late = registry.benchmark(one.tasks[task].benchmark).late
-    names = [library_name(metric) for metric in late.names] if late is not None else []
-    encoders = [(name, one.versions.libraries.get(name), other.versions.libraries.get(name)) for name in names]
+def _other_means(one: Entry, other: Entry, task: str) -> list[str]:
+    """Encoders, or another means of scoring, that differ: their figures are not of one scale."""
+    benchmark = registry.benchmark(one.tasks[task].benchmark)
+    late = benchmark.late
+    names = [*benchmark.resources, *(library_name(metric) for metric in (late.names if late is not None else ()))]
+    means = [(name, one.versions.libraries.get(name), other.versions.libraries.get(name)) for name in names]
     return [
         f"{name}: {first} in the first, {second} in the second: do not compare its figures"
-        for name, first, second in encoders
+        for name, first, second in means
         if first and second and first != second
     ]
 
@@ -324,7 +325,7 @@ def compare_entries(
             continue
         found, many = _task_differences(task, benchmark, pairs, resamples, seed)
         differences += found
-        differing = _stated(one.tasks[task], other.tasks[task]) + _other_encoders(one, other, task)
+        differing = _stated(one.tasks[task], other.tasks[task]) + _other_means(one, other, task)
         for kept, what in ((stated, differing), (left_out, many)):
             if what:
                 kept[task] = what

@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from lmms_aes_tasks import registry
 from lmms_aes_tasks.board.benchmark import Data
 from lmms_aes_tasks.board.errors import EntryError
 from lmms_aes_tasks.board.schema import (
@@ -20,10 +21,11 @@ from lmms_aes_tasks.board.schema import (
 from lmms_aes_tasks.board.text import printable
 from lmms_aes_tasks.leaderboard.findings import (
     Findings,
+    shown,
 )
 from lmms_aes_tasks.leaderboard.reading import unnamed_files
 from lmms_aes_tasks.leaderboard.responses import path_of
-from lmms_aes_tasks.leaderboard.runs import DECODING_KEYS, setting_keys
+from lmms_aes_tasks.leaderboard.runs import DECODING_KEYS, setting_keys, text_digests
 from lmms_aes_tasks.leaderboard.safe_reading import MAX_TOTAL_BYTES, check_sizes, file_facts
 from lmms_aes_tasks.leaderboard.versions import versions
 from lmms_aes_tasks.settings import PROMPTS
@@ -46,6 +48,11 @@ def check_settings(result: TaskResult, findings: Findings) -> None:
     ):
         for key in sorted(set(given) - allowed):
             findings.add("error", f"{base}.{name}.{key}", f"no such setting: use {', '.join(sorted(allowed))}")
+    texts, all_texts = text_digests(result.benchmark, result.images), registry.benchmark(result.benchmark).text_settings
+    for key in sorted(f"{name}_sha256" for name in all_texts):
+        digest, own = result.images.get(key), texts.get(key)
+        if digest != own:
+            findings.add("error", f"{base}.images.{key}", f"is {shown(digest)}, ours is {shown(own)}")
     for prompt in result.prompts:
         ours = _own_prompt(prompt.id)
         if ours is not None and prompt.sha256 != ours:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
+from lmms_aes_tasks import registry
 from lmms_aes_tasks.board.benchmark import RESAMPLES, SEED, Figures, Task
-from lmms_aes_tasks.board.digests import ids_sha256, lines_sha256
+from lmms_aes_tasks.board.digests import canonical_json, ids_sha256, lines_sha256, text_sha256
 from lmms_aes_tasks.board.schema import Metric, PromptUse, ResponsesFile, TaskResult
 from lmms_aes_tasks.leaderboard.tasks import expected_items
 
@@ -29,36 +31,72 @@ def prompt_digest(prompts: Sequence[PromptUse]) -> str | None:
     return found[0] if len(found) == 1 else lines_sha256(found) if found else None
 
 
-def _settings_digest(decoding: Mapping[str, Any], images: Mapping[str, Any]) -> str:
-    """One digest over how the model was asked; 1.0 is 1, in whichever form a run has it."""
-
-    def plain(value: Any) -> Any:
-        return int(value) if isinstance(value, float) and value.is_integer() else value
-
-    return lines_sha256([{name: plain(value) for name, value in given.items()} for given in (decoding, images)])
+Settings = Mapping[str, bool | int | float | str | list[str] | None]
 
 
-def signature(result: TaskResult, plugin: str, encoders: Mapping[str, str]) -> str:
+@dataclass(frozen=True)
+class Means:
+    """What scores are computed with, beside the package.
+
+    Attributes:
+        encoders: Identity of the encoder by metric, of the figures that are added up from the items' values.
+        resources: Version by name of what `Benchmark.resources` lists, WordNet for example; None where it is not known.
+    """
+
+    encoders: Mapping[str, str | None] = field(default_factory=dict)
+    resources: Mapping[str, str | None] = field(default_factory=dict)
+
+
+def _one_form(value: Any) -> Any:
+    """A whole number is an integer, however it was given: `temperature=0.0` is `temperature: 0`."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, Mapping):
+        return {key: _one_form(part) for key, part in value.items()}
+    return value
+
+
+def settings_digest(decoding: Settings, images: Settings) -> str:
+    """SHA-256 over the canonical JSON of both kinds of settings.
+
+    >>> settings_digest({"temperature": 0.0}, {}) == settings_digest({"temperature": 0}, {})
+    True
+    """
+    return text_sha256(canonical_json({"decoding": _one_form(decoding), "images": _one_form(images)}))
+
+
+def _encoders(more_metrics: Mapping[str, Metric], means: Means) -> str:
+    """A digest over the encoders behind the figures that need one; empty where there is no such figure."""
+    used = {
+        name: means.encoders.get(name) or "unknown" for name, metric in more_metrics.items() if metric.value is not None
+    }
+    return text_sha256(canonical_json(used)) if used else ""
+
+
+def signature(result: TaskResult, encoders: str, resources: Mapping[str, str | None], plugin: str) -> str:
     """What affects a score, in one line, in the manner of SacreBLEU.
 
     Args:
-        result: The result; its own signature is not looked at.
+        result: The result; its own `signature` is not looked at.
+        encoders: Digest over the encoders; empty where no figure needs one.
+        resources: Version by name of what scores are computed with, beside packages.
         plugin: Version of lmms-aes-tasks that scored.
-        encoders: Identity of the encoder of each metric that has values of one.
     """
     parts = {
         "task": result.task,
         "v": result.version,
         "data": _first_eight(result.data_sha256),
         "prompt": _first_eight(prompt_digest(result.prompts)),
-        "set": _first_eight(_settings_digest(result.decoding, result.images)),
+        "set": settings_digest(result.decoding, result.images)[:8],
         "parser": result.parser,
-        "n": result.n,
-        "boot": f"{RESAMPLES}/{SEED}",
-        "enc": _first_eight(lines_sha256([dict(encoders)])) if encoders else None,
-        "version": plugin,
     }
-    return "|".join(f"{name}:{value}" for name, value in parts.items() if name != "enc" or encoders)
+    if encoders:
+        parts["enc"] = encoders[:8]
+    parts |= {name: version or "unknown" for name, version in sorted(resources.items())}
+    if registry.benchmark(result.benchmark).resampled:
+        parts["boot"] = f"{RESAMPLES}/{SEED}"
+    parts |= {"n": str(result.n), "version": plugin}
+    return "|".join(f"{name}:{value}" for name, value in parts.items())
 
 
 def result_of(
@@ -71,9 +109,10 @@ def result_of(
     plugin: str,
     data_sha256: str | None,
     prompts: Sequence[PromptUse],
-    decoding: Mapping[str, bool | int | float | str | list[str] | None],
+    decoding: Settings,
     images: Mapping[str, bool | int | float | str | None],
     more_metrics: Mapping[str, Metric],
+    means: Means,
     n_data: int | None,
     file: ResponsesFile,
     encoders: Mapping[str, str],
@@ -91,7 +130,8 @@ def result_of(
         prompts: Prompts used.
         decoding: Generation settings.
         images: Image settings.
-        more_metrics: Metrics that are not computed here.
+        more_metrics: Metrics that are not computed here, for they need encoders.
+        means: The encoders behind these, and versions of what else scores are computed with.
         n_data: Documents of the data at hand; what counts where no number is published.
         file: The responses.
         encoders: Identity of the encoder of each metric that has values of one.
@@ -115,7 +155,8 @@ def result_of(
         signature="",
         file=file,
     )
-    return result.model_copy(update={"signature": signature(result, plugin, encoders)})
+    line = signature(result, _encoders(more_metrics, means), means.resources, plugin)
+    return result.model_copy(update={"signature": line})
 
 
 # -- In one line ------------------------------------------------------------------------------------------------------

@@ -309,10 +309,17 @@ def _settings(run: TaskRun) -> dict[str, Any]:
 
 def setting_keys(benchmark: str) -> frozenset[str]:
     """Every key that an entry's `images` may have for a benchmark."""
-    kind = registry.benchmark(benchmark).settings
+    asked = registry.benchmark(benchmark)
+    kind = asked.settings
     own = {item.name for item in fields(kind)}
-    hashed = {f"{name}_sha256" for name in own & _PRIVATE_SETTINGS}
+    hashed = {f"{name}_sha256" for name in (own & _PRIVATE_SETTINGS) | set(asked.text_settings)}
     return frozenset((own - _PRIVATE_SETTINGS) | hashed | IMAGE_KEYS)
+
+
+def text_digests(benchmark: str, images: Mapping[str, Any]) -> dict[str, str]:
+    """Digests of the texts of ours that settings in force bring into the prompt, VAB's rubrics for example."""
+    texts = registry.benchmark(benchmark).text_settings
+    return {f"{name}_sha256": digest() for name, digest in texts.items() if images.get(name)}
 
 
 def images_of(run: TaskRun) -> dict[str, bool | int | float | str | None]:
@@ -329,6 +336,7 @@ def images_of(run: TaskRun) -> dict[str, bool | int | float | str | None]:
             or (not isinstance(value, str) and _number(value) is not None)
         ):
             found[key] = value
+    found |= text_digests(run.task.benchmark, found)
     arguments = arguments_of(run.config.get("model_args"))
     for key in _IMAGE_ARGS:
         if (number := _number(arguments.get(key))) is not None:

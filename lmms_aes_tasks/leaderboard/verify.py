@@ -38,8 +38,8 @@ from lmms_aes_tasks.leaderboard.findings import (
     shown,
 )
 from lmms_aes_tasks.leaderboard.reading import check_entry_folder, read_entry
-from lmms_aes_tasks.leaderboard.responses import has_failed, read_rows
-from lmms_aes_tasks.leaderboard.results import UNSOUND, result_of
+from lmms_aes_tasks.leaderboard.responses import read_rows
+from lmms_aes_tasks.leaderboard.results import UNSOUND, Means, result_of
 from lmms_aes_tasks.leaderboard.tasks import expected_items, known_tasks
 from lmms_aes_tasks.outputs import atomic_path
 from lmms_aes_tasks.records import SourceError
@@ -206,6 +206,10 @@ def _check_versions(subject: _Subject) -> None:
         subject.findings.add(
             "error", f"{subject.base}.parser", f"is {result.parser}; this one's is {parser}. Install theirs"
         )
+    for name, ours in subject.benchmark.resource_versions().items():
+        theirs = subject.entry.versions.libraries.get(name)
+        if theirs is not None and theirs != ours:
+            subject.findings.add("note", f"versions.libraries.{name}", f"scored with {theirs}, verified with {ours}")
 
 
 def _note_data(subject: _Subject) -> None:
@@ -265,6 +269,15 @@ def _check_counts(subject: _Subject, gathered: _Gathered) -> None:
         subject.findings.add("error", subject.file, f"{n} items of {expected}: a run with --limit, or cut")
 
 
+def _means(subject: _Subject, gathered: _Gathered) -> Means:
+    """What the entry says that its scores were computed with."""
+    libraries = subject.entry.versions.libraries
+    return Means(
+        encoders={name: libraries.get(library_name(name)) for name in gathered.late},
+        resources={name: libraries.get(name) for name in subject.benchmark.resources},
+    )
+
+
 def _recompute(subject: _Subject, gathered: _Gathered) -> _Recomputed:
     """Every figure again, held against the entry's."""
     result, data, findings, benchmark = subject.result, subject.data, subject.findings, subject.benchmark
@@ -290,6 +303,7 @@ def _recompute(subject: _Subject, gathered: _Gathered) -> _Recomputed:
         decoding=result.decoding,
         images=result.images,
         more_metrics=late,
+        means=_means(subject, gathered),
         n_data=result.n_expected if data is None else len(data.documents),
         file=result.file,
         encoders=_encoders(subject.entry, gathered),

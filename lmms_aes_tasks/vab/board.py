@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from lmms_aes_tasks.board.benchmark import (
@@ -41,7 +42,7 @@ from lmms_aes_tasks.utils.answers import PARSER_VERSION
 from lmms_aes_tasks.utils.permutations import TRIALS, trial_permutations
 from lmms_aes_tasks.utils.selection import PositionTest, SelectionScore, Trial
 from lmms_aes_tasks.utils.sums import ratio
-from lmms_aes_tasks.vab.prompts import PROMPT_TYPES, Settings
+from lmms_aes_tasks.vab.prompts import PROMPT_TYPES, Settings, rubrics_sha256
 from lmms_aes_tasks.vab.schema import MAX_IMAGES, MIN_IMAGES, task_problems
 from lmms_aes_tasks.vab.task import asked, process_results
 
@@ -105,6 +106,7 @@ class _Vab(Benchmark):
         Family("vab_top1", "Top-1: the best", "pass^3"),
         Family("vab_bot1", "Bot-1: the worst", "pass^3"),
     )
+    text_settings = MappingProxyType({"rubric": rubrics_sha256})
     gold_fields = ("domain", "substyle", "n_images", "ground_truth_best", "ground_truth_worst")
 
     def variant_of(self, task: str) -> str:

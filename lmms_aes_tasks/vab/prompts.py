@@ -8,6 +8,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from lmms_aes_tasks.board.digests import canonical_json, text_sha256
 from lmms_aes_tasks.settings import PROMPTS, load_prompt
 from lmms_aes_tasks.utils.colour_profiles import Icc
 from lmms_aes_tasks.utils.images import Fit
@@ -61,18 +62,24 @@ def rubrics() -> Mapping[str, str]:
     return found
 
 
+@functools.cache
+def rubrics_sha256() -> str:
+    """SHA-256 over the canonical JSON of all rubrics: which words `rubric: true` brings into a prompt."""
+    return text_sha256(canonical_json(dict(rubrics())))
+
+
 def prompt_name(given: str) -> str:
     """Which prompt a model was given, from the text in a samples file: ours with its SHA-256, or `other`.
 
-    With a rubric the digest is over the template, without its final newline, followed by the rubrics' file.
+    Of the rubrics, if one is in it, the first 8 digits of theirs.
     """
     for prompt_id in PROMPT_IDS.values():
         prompt = load_prompt(prompt_id, None, ("labels",))
         if prompt.recognises(given):
-            if not any(text in given for text in rubrics().values()):
-                return f"{prompt.id} sha256:{prompt.sha256}"
-            both = prompt.text + _rubrics_file()
-            return f"{prompt.id} sha256:{hashlib.sha256(both.encode('utf-8')).hexdigest()} with {RUBRICS_ID}"
+            with_rubric = any(text in given for text in rubrics().values())
+            return f"{prompt.id} sha256:{prompt.sha256}" + (
+                f" with {RUBRICS_ID}@{rubrics_sha256()[:8]}" if with_rubric else ""
+            )
     return "other"
 
 

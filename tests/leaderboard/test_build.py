@@ -49,15 +49,14 @@ def test_an_entry_holds_what_it_should(built: Path, run_folder: Path) -> None:
     assert set(content["versions"]["libraries"]) >= {"torch", "transformers", "sacrebleu", "nltk", "scipy", "numpy"}
     task = content["tasks"][ONE]
     assert (task["n"], task["n_expected"], task["parse_rate"], task["version"]) == (28, 28, 1.0, "1-A")
-    # sha256sum of the two lines below, as `decoding` and `images` are asserted further down
     settings = (
-        b'{"do_sample":false,"max_new_tokens":800,"num_beams":1,"temperature":0,"top_p":1,"until":[]}\n'
-        b'{"contact_sheet":false,"icc":"ignore","image_fit":"pad","image_size":448}\n'
+        '{"decoding":{"do_sample":false,"max_new_tokens":800,"num_beams":1,"temperature":0,"top_p":1,"until":[]},'
+        '"images":{"contact_sheet":false,"icc":"ignore","image_fit":"pad","image_size":448}}'
     )
+    digest_of_settings = hashlib.sha256(settings.encode()).hexdigest()[:8]
     assert task["signature"] == (
         f"task:{ONE}|v:1-A|data:{task['data_sha256'][:8]}|prompt:{task['prompts'][0]['sha256'][:8]}|"
-        f"set:{hashlib.sha256(settings).hexdigest()[:8]}|parser:2|n:28|boot:1000/0|"
-        f"version:{content['versions']['plugin']}"
+        f"set:{digest_of_settings}|parser:2|boot:1000/0|n:28|version:{content['versions']['plugin']}"
     )
     assert task["decoding"] == {
         "max_new_tokens": 800,

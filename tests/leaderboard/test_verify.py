@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import shutil
@@ -423,6 +424,11 @@ def test_embedding_metrics_where_the_encoders_are(
         assert metric["per_item_sha256"] is not None
         assert re.fullmatch(r"local@[0-9a-f]{16}( layer 2)?", content["versions"]["libraries"][f"encoder:{name}"])
     assert str(encoder_folders.bert) not in json.dumps(content)
+    canonical = json.dumps(
+        {name: content["versions"]["libraries"][f"encoder:{name}"] for name in sorted(names)}, separators=(",", ":")
+    )
+    enc = hashlib.sha256(canonical.encode()).hexdigest()[:8]
+    assert f"|enc:{enc}|" in content["tasks"][task]["signature"]
     found = verify_entry(tmp_path / "entry", data)
     assert errors(found) == []
     assert names <= set(found.recomputed[task])

@@ -260,12 +260,10 @@ def test_a_samples_text_tells_its_prompt(tasks: Any, tmp_path: Path) -> None:
         doc = expand(tasks, question)[3]
         digest = load_prompt(prompt_id, None, ("labels",)).sha256
         assert prompts.prompt_name(doc_to_text(doc)) == f"{prompt_id} sha256:{digest}"
-        both = (PROMPTS / f"{prompt_id}.txt").read_bytes().removesuffix(b"\n") + (
-            PROMPTS / "vab-rubrics-1.json"
-        ).read_bytes()
-        assert prompts.prompt_name(doc_to_text(doc, {"rubric": True})) == (
-            f"{prompt_id} sha256:{hashlib.sha256(both).hexdigest()} with vab-rubrics-1"
-        )
+        words = json.dumps(prompts.rubrics(), sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+        theirs = hashlib.sha256(words.encode()).hexdigest()[:8]
+        with_rubric = prompts.prompt_name(doc_to_text(doc, {"rubric": True}))
+        assert with_rubric == f"{prompt_id} sha256:{digest} with vab-rubrics-1@{theirs}"
         assert prompts.prompt_name(doc_to_text(doc, {"pre_prompt": "Hm. "})) == "other"
 
 
