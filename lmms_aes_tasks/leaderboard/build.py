@@ -33,7 +33,7 @@ from lmms_aes_tasks.board.schema import (
 from lmms_aes_tasks.board.text import is_plain, looks_local, printable
 from lmms_aes_tasks.leaderboard.data import data_of
 from lmms_aes_tasks.leaderboard.reading import texts_of
-from lmms_aes_tasks.leaderboard.responses import FOLDER, write_rows
+from lmms_aes_tasks.leaderboard.responses import FOLDER, has_failed, write_rows
 from lmms_aes_tasks.leaderboard.results import TOLERANCE, UNSOUND, Means, result_of
 from lmms_aes_tasks.leaderboard.runs import (
     TaskRun,
@@ -232,7 +232,6 @@ def _build_task(
         means=means,
         n_data=None if data is None else len(data.documents),
         file=file,
-        encoders=own,
     )
     _compare_with_harness(run, result.metrics)
     return result

@@ -115,7 +115,6 @@ def result_of(
     means: Means,
     n_data: int | None,
     file: ResponsesFile,
-    encoders: Mapping[str, str],
 ) -> TaskResult:
     """A task's result.
 
@@ -134,7 +133,6 @@ def result_of(
         means: The encoders behind these, and versions of what else scores are computed with.
         n_data: Documents of the data at hand; what counts where no number is published.
         file: The responses.
-        encoders: Identity of the encoder of each metric that has values of one.
     """
     published = expected_items(task)
     result = TaskResult(

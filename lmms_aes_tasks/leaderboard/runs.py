@@ -317,7 +317,7 @@ def setting_keys(benchmark: str) -> frozenset[str]:
 
 
 def text_digests(benchmark: str, images: Mapping[str, Any]) -> dict[str, str]:
-    """Digests of the texts of ours that settings in force bring into the prompt, VAB's rubrics for example."""
+    """Digests of the texts of ours that settings in force bring into the prompt, rubrics for example."""
     texts = registry.benchmark(benchmark).text_settings
     return {f"{name}_sha256": digest() for name, digest in texts.items() if images.get(name)}
 

@@ -38,7 +38,7 @@ from lmms_aes_tasks.leaderboard.findings import (
     shown,
 )
 from lmms_aes_tasks.leaderboard.reading import check_entry_folder, read_entry
-from lmms_aes_tasks.leaderboard.responses import read_rows
+from lmms_aes_tasks.leaderboard.responses import has_failed, read_rows
 from lmms_aes_tasks.leaderboard.results import UNSOUND, Means, result_of
 from lmms_aes_tasks.leaderboard.tasks import expected_items, known_tasks
 from lmms_aes_tasks.outputs import atomic_path
@@ -160,12 +160,6 @@ def _late_metrics(subject: _Subject, late: LateMetrics, gathered: _Gathered) -> 
                 )
             metrics[name] = metric
     return metrics
-
-
-def _encoders(entry: Entry, gathered: _Gathered) -> dict[str, str]:
-    """Encoder of each metric that the records hold values of, as far as the entry names them."""
-    given = {name: entry.versions.libraries.get(library_name(name)) for name, values in gathered.late.items() if values}
-    return {name: encoder for name, encoder in given.items() if encoder is not None}
 
 
 def _recompute_late(subject: _Subject, late: LateMetrics, gathered: _Gathered) -> dict[str, str]:
@@ -306,7 +300,6 @@ def _recompute(subject: _Subject, gathered: _Gathered) -> _Recomputed:
         means=_means(subject, gathered),
         n_data=result.n_expected if data is None else len(data.documents),
         file=result.file,
-        encoders=_encoders(subject.entry, gathered),
     )
     compare_fields(result, ours, findings)
     equal = compare_metrics(result.metrics, ours.metrics, f"{subject.base}.metrics", findings)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -51,14 +50,9 @@ class Settings:
 
 
 @functools.cache
-def _rubrics_file() -> str:
-    return (PROMPTS / f"{RUBRICS_ID}.json").read_text("utf-8")
-
-
-@functools.cache
 def rubrics() -> Mapping[str, str]:
     """Rubric by domain, in our words; `default` for a domain that has none."""
-    found: dict[str, str] = json.loads(_rubrics_file())
+    found: dict[str, str] = json.loads((PROMPTS / f"{RUBRICS_ID}.json").read_text("utf-8"))
     return found
 
 

@@ -9,7 +9,6 @@ import re
 import shutil
 import socket
 from collections import Counter
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +16,8 @@ import pytest
 import zstandard
 
 from lmms_aes_tasks.board.errors import BuildError
-from lmms_aes_tasks.board.schema import Entry, PromptUse
+from lmms_aes_tasks.board.schema import Entry
 from lmms_aes_tasks.leaderboard.build import EntryRequest, build
-from lmms_aes_tasks.leaderboard.results import signature
 from lmms_aes_tasks.predictions import PredictionError
 from lmms_aes_tasks.records import SourceError
 from tests import fineartbench_data
@@ -74,32 +72,6 @@ def test_an_entry_holds_what_it_should(built: Path, run_folder: Path) -> None:
     assert re.fullmatch("[0-9a-f]{64}", task["metrics"]["macro_f1"]["per_item_sha256"])
     for name in TASKS:
         assert {frozenset(row) for row in read_lines(built, name)} == {frozenset({"id", "response", "record"})}
-
-
-def test_a_signature_changes_with_all_that_changes_a_figure(built: Path) -> None:
-    result = Entry.model_validate(read_entry(built)).tasks[ONE]
-
-    def signed(encoders: Mapping[str, str] | None = None, **changes: Any) -> str:
-        return signature(result.model_copy(update=changes), "0.2.0", encoders or {})
-
-    kinds = [
-        signed(),
-        signed(version="2-A"),
-        signed(data_sha256="0" * 64),
-        signed(prompts=[PromptUse(id="other", sha256="0" * 64, n=28)]),
-        signed(decoding=result.decoding | {"temperature": 0.7}),
-        signed(images=result.images | {"image_fit": "stretch", "image_size": 224}),
-        signed(parser="1"),
-        signed(n=27),
-        signed({"sbert_cos": "encoder@0123"}),
-        signed({"sbert_cos": "encoder@4567"}),
-        signed({"bert_f1": "encoder@0123"}),
-    ]
-    assert len(set(kinds)) == len(kinds)
-    assert "|enc:" in kinds[-1]
-    assert "enc" not in kinds[0]
-    # 0 and 0.0, 1 and 1.0: one setting, in whichever form a run's results have it
-    assert signed(decoding=result.decoding | {"temperature": 0.0, "top_p": 1}) == kinds[0]
 
 
 def test_the_figures_are_the_harness_s(built: Path, run_folder: Path) -> None:

@@ -15,7 +15,7 @@ from scipy import stats
 
 from lmms_aes_tasks import records, sources
 from lmms_aes_tasks.records import SourceError, import_file
-from lmms_aes_tasks.settings import PROMPTS, load_prompt, read_settings
+from lmms_aes_tasks.settings import load_prompt, read_settings
 from lmms_aes_tasks.sources import canonical_file, load, read_card
 from lmms_aes_tasks.task_folders import TASKS_PATH
 from lmms_aes_tasks.utils.permutations import trial_permutations
