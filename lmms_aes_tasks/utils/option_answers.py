@@ -65,9 +65,14 @@ _DECLARED = re.compile(
 )
 # Words before a declaration, within its clause, that take it back: "not the answer", "the wrong answer", "if the …".
 _NEGATED = re.compile(
-    r"(?:(?:\b(?:not|never|cannot|neither|nor|incorrect|wrong|rejected|false|if|unless|whether)|n['’]t)"
-    r"(?:\s+[\w'’]+){0,6}|(?:\b(?:few|some|many|most)\s(?:people|viewers|readers|others)|\bothers)(?:\s+[\w'’]+){0,3}"
-    r"|(?:[不别勿没非未]|没有)(?:是|应该?|会|能|可以?|要|该|建议|宜|得)?|错误的?|不正确的?|不对的?"
+    r"(?:(?:\b(?:not|never|cannot|neither|nor|incorrect|wrong|rejected|false|if|unless|whether|(?:I|we)\sdoubt"
+    r"|den(?:y|ies|ied)|disagree[sd]?|(?:hard|difficult|impossible)\sto\s(?:say|tell|claim|argue))|n['’]t)"
+    r"(?:\s+[\w'’]+){0,6}"
+    r"|(?:\b(?:few|some|many|most)\s(?:people|viewers|readers|others|would|may|might|could|say|argue)|\bothers)"
+    r"(?:\s+[\w'’]+){0,3}"
+    r"|(?:[不别勿没非未]|没有|无法|难以|很难|拒绝|避免)"
+    r"(?:是|应该?|会|能够?|可以?|要|该|建议|宜|得|必|一定|再|只|仅|说|认为|觉得|确定|同意|敢|想){0,4}"
+    r"|错误的?|不正确的?|不对的?"
     r"|(?:如果|假如|若|要是|是否|难道|为什么|有人|很多人|不少人|部分人)[\w\s]{0,8})\s*$",
     re.IGNORECASE,
 )

@@ -44,7 +44,10 @@ _NO_SECOND = (
     r"(?!['\"*_`)\]]{0,4}\s{0,4},\s{0,4}[('\"*]{0,3}(?-i:[A-Z])[)'\"*]{0,3}\s{0,4}(?:[.,;&\r\n]|\Z))"
     r"(?!['\"*_`)\]]{0,4}\s{1,4}(?:and|or)\s{1,4}[('\"*]{0,3}(?:image\s)?(?-i:[A-Z])(?![A-Za-z0-9]))"
 )
-_THING = r"(?:image|picture|photo(?:graph)?|painting|artwork|work|piece|option|choice|pick|one|candidate|label|id)"
+_THING = (
+    r"(?:image|picture|photo(?:graph)?|painting|artwork|work|piece|option|choice|pick|one|candidate|label|id"
+    r"|图片?|图像|照片|选项)"
+)
 # "second best", "next-best", "2nd worst": not the declaration.
 _RUNNER_UP = re.compile(
     r"(?:second|third|next|2nd|3rd|runner[\s-]?up|almost|not)[\s\-*_]{0,4}(?:the\s)?$", re.IGNORECASE
