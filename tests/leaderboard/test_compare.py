@@ -339,7 +339,8 @@ def test_embedding_metrics_that_both_hold_are_compared_and_other_encoders_are_st
                 one["record"]["bert_f1"] = value
         folder = tmp_path / name
         tasks = {"critiquecanvas": result(folder, "critiquecanvas", "critiquecanvas", rows)}
-        versions = Versions(harness="0.7.3", plugin="0.1.0", libraries={"encoder:sbert_cos": f"model@{name}"})
+        libraries = {"encoder:sbert_cos": f"model@{name}", "wordnet": {"a": "3.0", "b": "3.1"}[name]}
+        versions = Versions(harness="0.7.3", plugin="0.1.0", libraries=libraries)
         write_entry(folder, entry_of(tasks, versions=versions))
         folders.append(folder)
     found = compare_entries(*folders, resamples=100)
@@ -350,3 +351,5 @@ def test_embedding_metrics_that_both_hold_are_compared_and_other_encoders_are_st
         "encoder:sbert_cos: model@a in the first, model@b in the second: do not compare its figures"
         in found.stated["critiquecanvas"]
     )
+    wordnet = "wordnet: 3.0 in the first, 3.1 in the second: do not compare its figures"
+    assert wordnet in found.stated["critiquecanvas"]

@@ -101,6 +101,18 @@ def test_an_entry_that_changes_is_not_set_beside_itself(tmp_path: Path) -> None:
     assert "Beside the best entry so far, `org__rival/abc123/two`:" in found
 
 
+def test_a_new_entry_is_not_set_beside_a_run_with_a_limit(tmp_path: Path) -> None:
+    base, head = tmp_path / "base", tmp_path / "head"
+    # 4 of 301 items against 4 of 4: the cut run has the higher figure and the later day
+    cut = {"n_expected": 301, "metrics": {"accuracy": Metric(value=1.0, n=4)}}
+    submit(base, "cut", model="org/cut", date="2026-03-05", **cut)
+    submit(base, "whole", model="org/whole", answers="ABBB", metrics={"accuracy": Metric(value=0.75, n=4)})
+    submit(head, "one", answers="ABAB")
+    found = review(base, head, Changed(("org__model/abc123/one",), ()), resamples=100)
+    assert "Beside the best entry so far, `org__whole/abc123/whole`:" in found
+    assert "org__cut" not in found
+
+
 def test_a_review_fits_a_comment(tmp_path: Path) -> None:
     base, head = tmp_path / "base", tmp_path / "head"
     base.mkdir()

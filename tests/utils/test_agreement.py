@@ -81,6 +81,40 @@ def test_best_and_worst_and_the_two_protocols_are_kept_apart() -> None:
     assert found == {"best": (1, 0, 1, 0), "worst": (0, 1, 0, 1), "best_and_worst": (0, 0, 0, 0)}
 
 
+def test_without_a_worst_the_others_are_tied() -> None:
+    # A is best of three and no worst was named: A>B and A>C are concordant, B and C are tied in places
+    assert kendall_tau(vote("913", "A")) == pytest.approx(2 / 3)
+    assert kendall_tau(vote("931", "B")) == pytest.approx(0.0)  # B>A discordant, B>C concordant
+    assert kendall_tau(vote("931", "A", "B")) == pytest.approx(1 / 3)  # C>B is discordant
+
+
+def test_each_kind_of_majority_has_its_own_count() -> None:
+    best_and_worst = [vote("913", "A", "B")] * 3
+    # by scores A, A, B are best and B, C, A worst; of the last kind every label is once
+    best_alone = [vote("913", "A", "B"), vote("931", "A", "B"), vote("193", "A", "B")]
+    neither = [vote("913", "A", "B"), vote("391", "A", "B"), vote("139", "A", "B")]
+
+    def compared(votes: list[Vote], agreed: bool) -> list[Vote]:
+        """The same scores; by comparison best and worst agree, or (A, C), (B, C), (C, A): the worst alone does."""
+        choices = [("A", "B")] * 3 if agreed else [("A", "C"), ("B", "C"), ("C", "A")]
+        return [Vote("t", "x", own.scores, *choice) for own, choice in zip(votes, choices, strict=True)]
+
+    rows = majority_rows(
+        {
+            "t1": compared(best_and_worst, True),
+            "t2": compared(best_and_worst, False),
+            "t3": compared(best_alone, False),
+            "t4": compared(neither, False),
+        }
+    )
+    shown = {name: (own.scoring, own.ranking, own.only_scoring, own.only_ranking, own.n) for name, own in rows.items()}
+    assert shown == {
+        "best": (0.75, 0.25, 2, 0, 4),
+        "worst": (0.5, 1.0, 0, 2, 4),
+        "best_and_worst": (0.5, 0.25, 1, 0, 4),
+    }
+
+
 @pytest.mark.parametrize(
     ("b", "c", "p"), [(29, 57, "0.0034"), (27, 16, "0.1263"), (10, 27, "0.0076"), (12, 11, "1.0000")]
 )
