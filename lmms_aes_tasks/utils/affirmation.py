@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 _YES = frozenset(
@@ -25,6 +26,10 @@ _NO_PREFIX = frozenset(
 )
 """Words that begin as negations do and are none."""
 _OPPOSITES = {"false": "true", "wrong": "right", "bad": "good", "fail": "pass", "fails": "passes", "reject": "accept"}
+_LABEL = re.compile(
+    r"\s*(?:\(\s*[A-Za-z0-9]\s*\)|\[\s*[A-Za-z0-9]\s*\]|[A-Za-z0-9]\s*[.):\uff0e\uff09\uff1a\u3001])\s*(?=\S)"
+)
+"""An option's letter or number in front of its text: `A. No`, `(1) Yes`."""
 _AUXILIARIES = frozenset(["does", "do", "did", "is", "are", "was", "will", "would", "can", "could", "should"])
 _CONTRACTED = {"can't": "can not", "cannot": "can not", "won't": "will not"}
 _CONTRACTED |= dict.fromkeys(("не", "nicht", "niet", "pas", "inte", "ikke"), "not")
@@ -80,7 +85,7 @@ def _negates(text: str, other: str) -> bool:
 
 
 def denies_before_affirming(first: str, second: str) -> bool:
-    """Whether of two options the first is the No of the second.
+    """Whether of two options the first is the No of the second; letters in front of both (`A. No`) are left out.
 
     >>> denies_before_affirming("No, it does not suit", "Yes, it suits"), denies_before_affirming("否", "是")
     (True, True)
@@ -89,4 +94,6 @@ def denies_before_affirming(first: str, second: str) -> bool:
     >>> denies_before_affirming("Yes", "No"), denies_before_affirming("No filter", "Warm filter")
     (False, False)
     """
+    if _LABEL.match(first) and _LABEL.match(second):
+        first, second = _LABEL.sub("", first, count=1), _LABEL.sub("", second, count=1)
     return (denies(first) and affirms(second)) or _negates(first, second)

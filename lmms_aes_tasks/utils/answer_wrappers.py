@@ -46,6 +46,8 @@ _INLINE = re.compile(
 )
 _FENCE = re.compile(r"```[A-Za-z]{0,12}[ \t]{0,4}\n|```")
 _JOINED = re.compile(rf"(?:{_TAG_END.pattern})(?=\s{{0,3}}(?:or\b|and\b|[,/&]))", re.IGNORECASE)
+_VERDICT = re.compile(r"\[\[\s{0,3}(?P<value>[A-Za-z0-9]{1,2})\s{0,3}\]\]")
+_VERDICT_ALONE = re.compile(rf"(?:^|(?<=[:*\n])|(?<=: )){_VERDICT.pattern}(?=[.*\s]{{0,4}}(?:\n|$))")
 _CONTROL = re.compile(r"<[|｜][^|｜<>\s]{1,48}[|｜]>|</s>|<(?:eos|end_of_turn)>", re.IGNORECASE)
 
 
@@ -74,15 +76,27 @@ def _without_commands(text: str, answer_mark: str) -> str:
     return "".join([*pieces, text[position:]])
 
 
+def _without_verdict(text: str, answer_mark: str) -> str:
+    """A text whose only verdict `[[B]]` is written as a box is, where it stands alone in its line or after a colon.
+
+    Inside a sentence (`I reject [[A]]`) it is a letter like any other; two different ones are no verdict, and stay.
+    """
+    values = {match["value"].upper() for match in _VERDICT.finditer(text)}
+    if len(values) != 1:
+        return text
+    text = _VERDICT_ALONE.sub(lambda match: answer_mark + match["value"], text)
+    return _VERDICT.sub(r"\g<value>", text)
+
+
 def unwrapped(text: str, answer_mark: str = "") -> str:
-    r"""A text without LaTeX settings, math marks, fences, inline HTML, answer tags and box tokens.
+    r"""A text without LaTeX settings, math marks, fences, inline HTML, answer tags, box tokens, a verdict's `[[…]]`.
 
     Other control tokens become line ends.
 
     Args:
         text: A text, folded.
         answer_mark: What stands in the place of a mark that says "this is the answer": `\boxed{`, `<answer>`, the
-            opening token of a box.
+            opening token of a box, `[[` around a letter or number.
 
     >>> unwrapped(r"ANSWER: $\text{B}$")
     'ANSWER: B'
@@ -93,6 +107,8 @@ def unwrapped(text: str, answer_mark: str = "") -> str:
         text = _DOLLARS.sub(lambda match: match.group("value").strip(), text)
     if "\\" in text:
         text = _MATHS.sub("", _without_commands(text, answer_mark))
+    if "[[" in text:
+        text = _without_verdict(text, answer_mark)
     if "```" in text:
         text = _FENCE.sub("\n", text)
     if "<" in text:

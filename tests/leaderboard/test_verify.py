@@ -352,6 +352,10 @@ def test_critiques_with_and_without_their_references(critiques: tuple[Path, Path
         assert "avg_length" in found.recomputed["critiquecanvas"]
         notes = {f"{own.where}: {own.message}" for own in found.findings}
         assert (
+            "critiquecanvas: not recomputed: bleu, rouge_l, meteor, len_ref, prompt_align: added up from the records: "
+            "references and instructions are in the data (--data)" in notes
+        )
+        assert (
             "critiquecanvas: gold labels are those of the records, and the data's fingerprint is not checked: "
             "give --data" in notes
         )

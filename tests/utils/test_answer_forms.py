@@ -44,6 +44,11 @@ def test_forms(case: dict[str, Any]) -> None:
 
 
 WRAPPED = [
+    "[[B]]",
+    "**[[B]]**",
+    "My verdict is: [[B]]",
+    "The answer is [[B]].",
+    "It is dark.\n\n[[ b ]].",
     r"\boxed{B}",
     r"$\boxed{B}$",
     r"\[\boxed{B}\]",
@@ -420,3 +425,10 @@ def test_the_version_stands_where_results_are_made() -> None:
     folder = Path(__file__).parents[2] / "lmms_aes_tasks/task_yamls"
     for name in ("contextcanvas/contextcanvas.yaml", "vab/vab_template", "fineartbench/fineartbench_template"):
         assert 'parser: "2"' in (folder / name).read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    "text", ["[[A]] or [[B]]", "I reject [[A]].", "Not [[A]]", "[[1, 2], [3, 4]]", "Write [[A]] or [[B]]: [[B]]"]
+)
+def test_brackets_that_are_no_verdict(text: str) -> None:
+    assert parse_option(text, [("A", "Yes"), ("B", "No")]).answer is None

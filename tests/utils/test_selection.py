@@ -152,6 +152,13 @@ def test_comparison_by_hand() -> None:
     assert compare(first, trials_of("else", "AAA"))["ap_at_1"].n == 0
 
 
+def test_sets_that_both_or_neither_passed_speak_for_none() -> None:
+    first = [*trials_of("t1", "AAA"), *trials_of("t2", "BBB"), *trials_of("t3", "AAA")]
+    second = [*trials_of("t1", "AAA"), *trials_of("t2", "AAB"), *trials_of("t3", "BAA")]
+    passed = compare(first, second)["pass_pow_3"]
+    assert (passed.n, passed.only_first, passed.only_second, passed.p) == (3, 1, 0, 1.0)
+
+
 @given(st.lists(st.tuples(st.text("ABC.", min_size=3, max_size=3), st.sampled_from("ABC")), min_size=1, max_size=12))
 def test_pass_never_exceeds_ap(tasks: list[tuple[str, str]]) -> None:
     run = [trial for i, (answers, gold) in enumerate(tasks) for trial in trials_of(str(i), answers, gold)]
