@@ -176,6 +176,15 @@ def test_the_real_index_has_our_tasks() -> None:
         assert names_in(path) <= set(index)
 
 
+def test_every_task_says_that_it_has_no_examples() -> None:
+    from lmms_aes_tasks.leaderboard.tasks import _merged, known_tasks
+
+    # without it lmms-eval's --num_fewshot ends in an AttributeError
+    merged = {path.stem: _merged(path) for path in TASKS_PATH.glob("*/*.yaml") if path.stem in known_tasks()}
+    assert len(merged) == len(known_tasks()) > 30
+    assert {name for name, own in merged.items() if own.get("num_fewshot") != 0} == set()
+
+
 def test_every_yaml_names_its_output_type_and_version() -> None:
     """`--tasks list_subtasks` fails on a task that has its output type from an include only."""
     for path in yaml_files():

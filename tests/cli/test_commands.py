@@ -318,6 +318,18 @@ def test_runs_shows_each_figure_in_its_unit(tmp_path: Path) -> None:
     assert shown["artist_elo_rho_official"] == "0.550"
 
 
+def test_runs_shows_no_filler_of_predict_only(tmp_path: Path) -> None:
+    path = results_file(tmp_path)
+    content = json.loads(path.read_text())
+    content["results"] = {"t": {"alias": "t", "bypass,none": 999, "bypass_stderr,none": "N/A"}}
+    path.write_text(json.dumps(content))
+    (found,) = json.loads(call("runs", tmp_path, "--json").output)
+    assert found["metrics"] == {}
+    shown = call("runs", tmp_path).output
+    assert "bypass" not in shown
+    assert "999" not in shown
+
+
 def test_runs_fails_when_a_run_left_nothing(tmp_path: Path, error_of: Callable[..., str]) -> None:
     results_file(tmp_path)
     assert error_of("runs", "--expect", 2, tmp_path) == (

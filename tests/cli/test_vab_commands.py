@@ -208,8 +208,9 @@ def test_the_authors_file_is_checked_like_any_other(
     assert f"  - {task}: {problem}" in error_of("score", "vab", path)
 
 
-def test_a_null_error_is_none(tasks: Path, tmp_path: Path) -> None:
-    rows = [row | {"error": None, "derived_from": None} for row in ORACLE["responses"]]
+@pytest.mark.parametrize("error", [None, "", "  ", False, []], ids=repr)
+def test_an_empty_error_is_none(tasks: Path, tmp_path: Path, error: Any) -> None:
+    rows = [row | {"error": error, "derived_from": None} for row in ORACLE["responses"]]
     assert scored(lines(tmp_path / "r.jsonl", rows), "--tasks", tasks)["n"]["overall"]["top1"]["tasks"] == 48
 
 
