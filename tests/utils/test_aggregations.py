@@ -26,4 +26,5 @@ def test_an_aggregation_is_a_function_of_its_module(function: Any) -> None:
 
 
 def test_all_are_there() -> None:
-    assert len(FUNCTIONS) == 6 + len(critiquecanvas.task.METRICS) + 6
+    of_every_task = 2  # failed_requests and reasoning_rate
+    assert len(FUNCTIONS) == 6 + len(critiquecanvas.task.METRICS) + 6 + 3 * of_every_task
