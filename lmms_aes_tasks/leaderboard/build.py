@@ -206,8 +206,9 @@ def _build_task(
     except (ValueError, ArithmeticError) as error:
         raise BuildError(f"{run.samples}: {task.name} cannot be scored: {printable(error)}") from None
     more: dict[str, Metric] = {}
-    means = Means(resources=dict.fromkeys(benchmark.resources) | benchmark.resource_versions())
-    libraries |= benchmark.resource_versions()
+    resources = benchmark.resource_versions()
+    means = Means(resources=dict.fromkeys(benchmark.resources) | resources)
+    libraries |= resources
     if benchmark.late is not None:
         answers = {row.id: str(read.answer) for row, read in zip(rows, reads, strict=True)}
         values = benchmark.late.compute(task, answers, local)

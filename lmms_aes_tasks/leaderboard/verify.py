@@ -7,7 +7,7 @@ that names file, task, id or field, and both values. An entry is `recomputed` wh
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -162,14 +162,14 @@ def _late_metrics(subject: _Subject, late: LateMetrics, gathered: _Gathered) -> 
     return metrics
 
 
-def _recompute_late(subject: _Subject, late: LateMetrics, gathered: _Gathered) -> dict[str, str]:
+def _recompute_late(
+    subject: _Subject, late: LateMetrics, gathered: _Gathered, encoders: Mapping[str, str | None]
+) -> dict[str, str]:
     """Hold values of encoders against those of the same encoders, where they are at hand.
 
     Returns:
         Metrics that could not be, with the reason.
     """
-    libraries = subject.entry.versions.libraries
-    encoders = {name: libraries.get(library_name(name)) for name in gathered.late}
     left_out = {name: "the entry holds no values of single critiques" for name in late.names if name not in encoders}
     if not encoders:
         return left_out
@@ -275,11 +275,11 @@ def _means(subject: _Subject, gathered: _Gathered) -> Means:
 def _recompute(subject: _Subject, gathered: _Gathered) -> _Recomputed:
     """Every figure again, held against the entry's."""
     result, data, findings, benchmark = subject.result, subject.data, subject.findings, subject.benchmark
-    unchecked = benchmark.unchecked(data is not None)
+    unchecked, means = benchmark.unchecked(data is not None), _means(subject, gathered)
     late: dict[str, Metric] = {}
     if benchmark.late is not None:
         late = _late_metrics(subject, benchmark.late, gathered)
-        unchecked |= _recompute_late(subject, benchmark.late, gathered)
+        unchecked |= _recompute_late(subject, benchmark.late, gathered, means.encoders)
     try:
         figures = benchmark.figures(subject.task, gathered.items)
     except (ValueError, ArithmeticError) as error:
@@ -297,7 +297,7 @@ def _recompute(subject: _Subject, gathered: _Gathered) -> _Recomputed:
         decoding=result.decoding,
         images=result.images,
         more_metrics=late,
-        means=_means(subject, gathered),
+        means=means,
         n_data=result.n_expected if data is None else len(data.documents),
         file=result.file,
     )
